@@ -1,0 +1,256 @@
+"""Every error of workbench.
+
+    WorkbenchError
+    ├── UnknownInstance          LookupError   no such instance
+    ├── UnknownOrchestration     LookupError   no function registered under that name (and version)
+    ├── UnknownActivity          LookupError   no function registered under that name
+    ├── InstanceExists           ValueError    that id is taken
+    ├── InstanceFinished                       nothing left to run
+    ├── InstanceWaiting                        nothing can move it but a call from outside
+    ├── RegistrationConflict     ValueError    a name is taken by other code
+    ├── RuntimeIsRunning                       stepping by hand while workers run
+    ├── NondeterminismError                    the code left its own history
+    ├── KVDecodeError            ValueError    a stored value is not what the code asked for
+    ├── NotATask                 TypeError     an orchestration yielded something else
+    ├── InvalidTask              TypeError     a task stands where it must not
+    ├── NotJSON                  TypeError     a value has no JSON form
+    ├── NotStorable              ValueError    a text has no UTF-8 form
+    ├── ContextInactive                        a context was used outside its turn or thread
+    └── StoreError
+        ├── NotADatabase                       the file is something else
+        ├── NoHistory                          a database, but none of orchestrations
+        ├── DamagedHistory                     a history row cannot be trusted
+        ├── StoreLocked                        another process has the file
+        ├── StoreOpenWithOtherSettings         this process has it open, differently
+        ├── StoreModelMismatch                 the file has the other KV model
+        ├── LockLost                           somebody else has the instance now
+        └── BadRecording                       a JSON recording does not have the right form
+
+`ReplayStopped` is no error: it is how a turn that diverged leaves user code, and derives from `BaseException`
+so that `except Exception` in an orchestration does not eat it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class WorkbenchError(Exception):
+    """Base of every error that workbench raises on purpose."""
+
+
+class ReplayStopped(BaseException):
+    """The turn is over although user code is still on the stack; raised again by every later call."""
+
+
+class UnknownInstance(WorkbenchError, LookupError):
+    """There is no such instance."""
+
+    def __init__(self, instance_id: str, known: tuple[str, ...] = ()) -> None:
+        self.instance_id = instance_id
+        super().__init__(f"there is no instance {instance_id!r}; {_choice('instances here', known)}")
+
+
+class UnknownOrchestration(WorkbenchError, LookupError):
+    """No function is registered for an orchestration."""
+
+    def __init__(self, name: str, version: str | None = None, known: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.version = version
+        what = repr(name) if version is None else f"{name!r} version {version}"
+        super().__init__(
+            f"no orchestration {what} is registered; {_choice('registered', known)}. Register it with @wb.orchestration"
+        )
+
+
+class UnknownActivity(WorkbenchError, LookupError):
+    """No function is registered for an activity."""
+
+    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
+        self.name = name
+        super().__init__(
+            f"no activity {name!r} is registered; {_choice('registered', known)}. Register it with @wb.activity"
+        )
+
+
+class InstanceExists(WorkbenchError, ValueError):
+    """The id of a new instance is taken."""
+
+    def __init__(self, instance_id: str) -> None:
+        self.instance_id = instance_id
+        super().__init__(
+            f"instance {instance_id!r} exists; choose another instance_id, or pass replace=True to delete it first"
+        )
+
+
+class InstanceFinished(WorkbenchError):
+    """A turn was asked of an instance that has ended."""
+
+    def __init__(self, instance_id: str, status: str) -> None:
+        self.instance_id = instance_id
+        self.status = status
+        super().__init__(f"instance {instance_id!r} is finished ({status}); there is no further turn")
+
+
+class InstanceWaiting(WorkbenchError):
+    """Nothing here can move the instance; the message says what it waits for and which call would."""
+
+    def __init__(self, instance_id: str, waiting_for: tuple[str, ...], calls: tuple[str, ...]) -> None:
+        self.instance_id = instance_id
+        self.waiting_for = waiting_for
+        self.calls = calls
+        super().__init__(
+            f"instance {instance_id!r} waits for {', '.join(waiting_for) or 'nothing that is known'}; "
+            f"to move it: {' or '.join(calls) or 'register the missing code'}"
+        )
+
+
+class RegistrationConflict(WorkbenchError, ValueError):
+    """A name is taken, or reserved."""
+
+
+class RuntimeIsRunning(WorkbenchError):
+    """Turns were asked for by hand while background workers make them."""
+
+    def __init__(self) -> None:
+        super().__init__("wb.runtime is running and makes the turns; call wb.runtime.shutdown() to step by hand")
+
+
+class NondeterminismError(WorkbenchError):
+    """The code of an instance left its own history; the message is the whole explanation."""
+
+
+class KVDecodeError(WorkbenchError, ValueError):
+    """A stored value is not JSON, or not of the type that was asked for."""
+
+    def __init__(self, key: str, reason: str) -> None:
+        self.key = key
+        super().__init__(f"the value of key {key!r} cannot be read as asked: {reason}")
+
+
+class NotATask(WorkbenchError, TypeError):
+    """An orchestration yielded (or awaited) something that is no task."""
+
+    def __init__(self, yielded: object) -> None:
+        shown = repr(yielded)
+        shown = shown if len(shown) <= 60 else shown[:57] + "..."
+        super().__init__(
+            f"an orchestration may only yield what its context returns, such as ctx.schedule_activity(...); "
+            f"it yielded {type(yielded).__name__} {shown}"
+        )
+
+
+class InvalidTask(WorkbenchError, TypeError):
+    """A task stands where it must not, for example inside `all` or `race`."""
+
+
+class NotJSON(WorkbenchError, TypeError):
+    """A value that must be stored as JSON has no JSON form; the message names type and path."""
+
+    def __init__(self, what: str, kind: str, path: str) -> None:
+        self.kind = kind
+        self.path = path
+        super().__init__(f"{what} is stored as JSON, and {kind} at {path} has no JSON form")
+
+
+class NotStorable(WorkbenchError, ValueError):
+    """A text with half a character (a lone surrogate) cannot be stored."""
+
+    def __init__(self, what: str, text: str) -> None:
+        position = next(i for i, c in enumerate(text) if "\ud800" <= c <= "\udfff")
+        self.position = position
+        super().__init__(
+            f"{what} cannot be stored as UTF-8: character {position} is the lone surrogate U+{ord(text[position]):04X}"
+        )
+
+
+class ContextInactive(WorkbenchError):
+    """An orchestration context was used outside its turn, or from another thread."""
+
+
+class StoreError(WorkbenchError):
+    """Base of everything that is wrong with a file."""
+
+
+class NotADatabase(StoreError):
+    """The file is no database and no recording."""
+
+    def __init__(self, path: str | Path, reason: str) -> None:
+        self.path = str(path)
+        super().__init__(
+            f"{Path(path).name} is neither a duroxide database, nor a workbench store, nor a JSON recording: {reason}"
+        )
+
+
+class NoHistory(StoreError):
+    """The database holds no orchestration history."""
+
+    def __init__(self, path: str | Path, tables: tuple[str, ...]) -> None:
+        self.path = str(path)
+        super().__init__(
+            f"{Path(path).name} is a database without orchestration history: it has no table 'history'; "
+            f"{_choice('its tables', tables)}"
+        )
+
+
+class DamagedHistory(StoreError):
+    """A history row cannot be trusted, so nothing is replayed over it."""
+
+    def __init__(self, instance_id: str, execution_id: int, row: str, reason: str) -> None:
+        self.instance_id = instance_id
+        self.execution_id = execution_id
+        self.row = row
+        self.reason = reason
+        super().__init__(f"the history of {instance_id!r}, execution {execution_id}, is damaged at {row}: {reason}")
+
+
+class StoreLocked(StoreError):
+    """Another process has the file open; DuckDB lets only one write."""
+
+    def __init__(self, path: str | Path, holder: str) -> None:
+        self.path = str(path)
+        self.holder = holder
+        super().__init__(
+            f"{Path(path).name} is open in {holder}; a DuckDB file has one process at a time. "
+            "Close it there (wb.close(), or stop that kernel), or open a copy of the file"
+        )
+
+
+class StoreOpenWithOtherSettings(StoreError):
+    """This process has the file open with other settings."""
+
+    def __init__(self, path: str | Path, setting: str, there: object, here: object) -> None:
+        super().__init__(
+            f"{Path(path).name} is open in this process with {setting}={there!r}, not {here!r}; "
+            "use the same arguments, or close it first with wb.close()"
+        )
+
+
+class StoreModelMismatch(StoreError):
+    """The file's KV model is not the one asked for."""
+
+    def __init__(self, path: str | Path, version: int) -> None:
+        super().__init__(
+            f"{Path(path).name} has the two tables of the delta model (schema version {version}) and cannot be "
+            "opened with kv_model='per-turn': which execution wrote a key is no longer known. "
+            "Leave kv_model out, or start a new file"
+        )
+
+
+class LockLost(StoreError):
+    """The lock under which a turn was made has expired or went to somebody else; nothing was written."""
+
+    def __init__(self, instance_id: str) -> None:
+        self.instance_id = instance_id
+        super().__init__(f"the lock on instance {instance_id!r} was lost; its turn was not committed and is made again")
+
+
+class BadRecording(StoreError):
+    """A JSON recording does not have the form of one."""
+
+
+def _choice(what: str, names: tuple[str, ...]) -> str:
+    if not names:
+        return f"{what}: none"
+    shown = ", ".join(repr(name) for name in names[:8])
+    return f"{what}: {shown}" + (f" and {len(names) - 8} more" if len(names) > 8 else "")
