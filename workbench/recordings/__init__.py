@@ -1,0 +1,1 @@
+"""Recorded histories: where they come from, replaying one, aligning two, checking many."""

@@ -1,0 +1,1 @@
+"""The small core: events, key-value models, one turn as a pure function, and what runs turns."""

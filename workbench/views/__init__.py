@@ -1,0 +1,1 @@
+"""Pure renderings of one object: text, DataFrame, HTML, matplotlib Figure."""
