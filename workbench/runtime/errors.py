@@ -17,6 +17,8 @@
     ├── NotStorable              ValueError    a text has no UTF-8 form
     ├── ContextInactive                        a context was used outside its turn or thread
     └── StoreError
+        ├── NoSuchFile           FileNotFoundError
+        ├── UnreadableFile                     the file is there and cannot be read
         ├── NotADatabase                       the file is something else
         ├── NoHistory                          a database, but none of orchestrations
         ├── DamagedHistory                     a history row cannot be trusted
@@ -172,6 +174,22 @@ class StoreError(WorkbenchError):
     """Base of everything that is wrong with a file."""
 
 
+class NoSuchFile(StoreError, FileNotFoundError):
+    """There is no file at that path."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        super().__init__(f"there is no file {self.path!r}")
+
+
+class UnreadableFile(StoreError):
+    """The file is there, but reading it fails."""
+
+    def __init__(self, path: str | Path, reason: str) -> None:
+        self.path = str(path)
+        super().__init__(f"{Path(path).name} cannot be read: {reason}")
+
+
 class NotADatabase(StoreError):
     """The file is no database and no recording."""
 
@@ -183,12 +201,12 @@ class NotADatabase(StoreError):
 
 
 class NoHistory(StoreError):
-    """The database holds no orchestration history."""
+    """The database holds no orchestration history; `missing` is the table that it would be in."""
 
-    def __init__(self, path: str | Path, tables: tuple[str, ...]) -> None:
+    def __init__(self, path: str | Path, tables: tuple[str, ...], missing: str = "history") -> None:
         self.path = str(path)
         super().__init__(
-            f"{Path(path).name} is a database without orchestration history: it has no table 'history'; "
+            f"{Path(path).name} is a database without orchestration history: it has no table {missing!r}; "
             f"{_choice('its tables', tables)}"
         )
 
