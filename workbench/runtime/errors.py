@@ -6,6 +6,7 @@
     ├── UnknownActivity          LookupError   no function registered under that name
     ├── InstanceExists           ValueError    that id is taken
     ├── InstanceFinished                       nothing left to run
+    ├── InstanceRunning                        not to be deleted while it runs
     ├── InstanceWaiting                        nothing can move it but a call from outside
     ├── RegistrationConflict     ValueError    a name is taken by other code
     ├── RuntimeIsRunning                       stepping by hand while workers run
@@ -25,6 +26,11 @@
         ├── StoreLocked                        another process has the file
         ├── StoreOpenWithOtherSettings         this process has it open, differently
         ├── StoreModelMismatch                 the file has the other KV model
+        ├── StoreTooNew                        a newer workbench wrote the file
+        ├── StoreFileGone                      the file was deleted or replaced underneath
+        ├── StoreClosed                        the store was closed
+        ├── StatementRefused                   the database refused a statement; nothing of it was kept
+        ├── CommitFailed                       turns that the database did not take
         ├── LockLost                           somebody else has the instance now
         └── BadRecording                       a JSON recording does not have the right form
 
@@ -92,6 +98,18 @@ class InstanceFinished(WorkbenchError):
         self.instance_id = instance_id
         self.status = status
         super().__init__(f"instance {instance_id!r} is finished ({status}); there is no further turn")
+
+
+class InstanceRunning(WorkbenchError):
+    """An instance that is still running was to be deleted."""
+
+    def __init__(self, instance_id: str, running: tuple[str, ...]) -> None:
+        self.instance_id = instance_id
+        self.running = running
+        super().__init__(
+            f"instance {instance_id!r} is not deleted; {_choice('still running', running)}. "
+            "Cancel it first, or pass force=True"
+        )
 
 
 class InstanceWaiting(WorkbenchError):
@@ -253,6 +271,56 @@ class StoreModelMismatch(StoreError):
             "opened with kv_model='per-turn': which execution wrote a key is no longer known. "
             "Leave kv_model out, or start a new file"
         )
+
+
+class StoreTooNew(StoreError):
+    """The file has a schema version that this release does not know."""
+
+    def __init__(self, path: str | Path, version: int, newest: int) -> None:
+        self.version = version
+        super().__init__(
+            f"{Path(path).name} has schema version {version}, and this workbench reads versions up to {newest}; "
+            "open it with the workbench that wrote it, or a later one"
+        )
+
+
+class StoreFileGone(StoreError):
+    """The file was deleted, or another one put in its place, while this process has it open."""
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(
+            f"{Path(path).name} was deleted or replaced while it is open here, so nothing more is written to it; "
+            "close it with wb.close(), then open the path again"
+        )
+
+
+class StoreClosed(StoreError):
+    """The store was closed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the store {name} is closed; open it again with Workbench(path)")
+
+
+class StatementRefused(StoreError):
+    """The database refused a statement; its transaction was rolled back whole."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"the database {name} refused, and nothing was changed: {reason}")
+
+
+class CommitFailed(StoreError):
+    """Turns that the database did not take; the others of their batch were written.
+
+    `reasons` maps their instance ids to the database's text; `refused` are the instances of the same batch whose
+    lock was lost.
+    """
+
+    def __init__(self, reasons: dict[str, str], refused: tuple[str, ...] = ()) -> None:
+        self.reasons = reasons
+        self.refused = refused
+        each = "; ".join(f"the turn of {instance_id!r} was not written: {why}" for instance_id, why in reasons.items())
+        super().__init__(f"{each}. Other turns of the batch are not affected")
 
 
 class LockLost(StoreError):

@@ -1,0 +1,531 @@
+"""`Execution.advance`: the one mechanism. It runs one turn, recorded or new; no database, thread, clock or widget.
+
+Live is advancing through the recorded turns, then a new one; a stepper is one pass through all recorded turns; a
+check is advancing a recording with other code. Follows the pseudo-code of replay-rule §1.3.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+from msgspec import UNSET
+
+from workbench.runtime import events as ev
+from workbench.runtime import payload
+from workbench.runtime.actions import Action, activity_signature
+from workbench.runtime.batch import read_batch
+from workbench.runtime.code import (
+    Finished,
+    Running,
+    close_code,
+    guarded_generators,
+    resume,
+    start_code,
+)
+from workbench.runtime.context import OrchestrationContext
+from workbench.runtime.dialect import WORKBENCH, Dialect
+from workbench.runtime.divergence import Divergence
+from workbench.runtime.ending import end_new_turn, outstanding_in_history, schedules_in_history
+from workbench.runtime.errors import InvalidTask, NotATask, ReplayStopped
+from workbench.runtime.journal import Journal
+from workbench.runtime.key_values import KeyValues
+from workbench.runtime.kv import Entry
+from workbench.runtime.replayed_turn import end_recorded_turn
+from workbench.runtime.tasks import (
+    SYSTEM_READS,
+    ActivityTask,
+    AllTask,
+    ChildTask,
+    ContinueAsNewTask,
+    DetachedTask,
+    EventTask,
+    QueueTask,
+    RaceTask,
+    RetryTask,
+    Task,
+    TimerTask,
+)
+from workbench.runtime.turn_result import TurnResult
+from workbench.runtime.turns import NewTurn, RecordedTurn
+from workbench.runtime.waiting import All, Composite, Leaf, LeafKind, Race, Retry, Waiting
+
+Code = Callable[..., Any]
+
+
+class Execution:
+    """One execution of an instance: the suspended code and its journal.
+
+    `turns` are its recorded turns, `kv_snapshot` the KV state that its replay is seeded with. Advance through the
+    recorded turns in order, then through new ones. Close it when done: parked code must not be left to the
+    garbage collector.
+    """
+
+    journal_class: type[Journal] = Journal
+
+    def __init__(
+        self,
+        code: Code,
+        instance_id: str,
+        execution_id: int,
+        turns: Sequence[RecordedTurn] = (),
+        kv_snapshot: Mapping[str, Entry] | None = None,
+        dialect: Dialect = WORKBENCH,
+    ) -> None:
+        self.instance_id = instance_id
+        self.execution_id = execution_id
+        self.started: ev.Event | None = None
+        self.key_values = KeyValues(kv_snapshot or {})
+        self.journal = self.journal_class(instance_id, execution_id, turns, dialect)
+        self.number = 0
+        self.finished: Finished | None = None
+        self.continued: ContinueAsNewTask | None = None
+        self.last_event_id = 0
+        # What the ending of a turn looks at (see `ending`).
+        self.schedules: dict[int, str] = {}
+        self.outcomes: set[int] = set()
+        self.children: dict[int, str] = {}
+        self.versions: dict[int, str | None] = {}
+        self.dropped_activities: set[int] = set()
+        self.dropped: list[Leaf] = []
+        self.subscriptions: dict[int, Leaf] = {}
+        self.messages: list[list[Any]] = []
+        """Queue messages of this execution in order of arrival: name, data, taken."""
+        self._code_function = code
+        self._code: Running | None = None
+        self._context: OrchestrationContext | None = None
+        self._waiting: Waiting | None = None
+        self._open: dict[int, Leaf] = {}
+        self._bound: dict[str, list[Leaf]] = {}
+        self._takers: dict[str, list[Leaf]] = {}
+        self._buffers: dict[str, deque[list[Any]]] = {}
+        self._unbound: list[Leaf] = []
+        self._warnings: list[str] = []
+        self._unhandled: list[ev.Event] = []
+        self._woken_by: ev.Event | None = None
+
+    # The one call.
+
+    def advance(self, turn: RecordedTurn | NewTurn, now_ms: int = 0, being_made: int = 0) -> TurnResult:
+        """Run one turn. `now_ms` is the time of a new turn; a recorded one has its own.
+
+        `being_made` is the number of the turn that is wanted in the end, when this one is replayed on the way to
+        it. Returns the result; a divergence is in it, never raised. After an ending or a divergence the code is
+        closed; a new turn after a divergence records the failure.
+        """
+        self._warnings, self._unhandled, self.dropped = [], [], []
+        self._woken_by = None
+        result = self._replay(turn, being_made) if isinstance(turn, RecordedTurn) else self._make(turn, now_ms)
+        if self._code is not None and (self.journal.divergence is not None or result.ended):
+            before = len(self._warnings)
+            self.close()
+            closing = tuple(self._warnings[before:])
+            result = msgspec.structs.replace(result, warnings=result.warnings + closing) if closing else result
+        return result
+
+    def _replay(self, turn: RecordedTurn, being_made: int) -> TurnResult:
+        journal = self.journal
+        self.number = turn.number
+        journal.being_made = being_made or turn.number
+        journal.begin(turn.number, turn, turn.started_ms, turn.events[-1].event_id + 1)
+        self.last_event_id = turn.events[-1].event_id
+        if turn.abort != "arrival":
+            self._run(turn.arrivals)
+        return end_recorded_turn(self, turn)
+
+    def _make(self, turn: NewTurn, now_ms: int) -> TurnResult:
+        journal = self.journal
+        self.number += 1
+        recorded = [e for each in journal.turns for e in each.events] if self.diverged else []
+        if self.diverged:
+            self.schedules, self.outcomes = schedules_in_history(recorded)
+        batch = read_batch(turn.messages, self.execution_id, turn.version, self.schedules, self.outcomes)
+        journal.being_made = self.number
+        journal.begin(self.number, None, now_ms, turn.next_event_id)
+        for arrival in batch.arrivals:
+            journal.append(arrival.kind, arrival.source_event_id, **arrival.fields)
+        self._warnings.extend(batch.notes)
+        arrivals = tuple(journal.new_events)
+        failure = _failure_that_no_code_sees(arrivals, batch.doom, journal.divergence)
+        if failure is None and arrivals:
+            self._run(arrivals)
+        elif failure is not None:
+            self._let_no_code_see(arrivals, recorded)
+        return end_new_turn(self, arrivals, failure)
+
+    def close(self) -> None:
+        """Close the parked code; the context is inert from here on. May be called again."""
+        self.journal.state = "inert"
+        code, self._code = self._code, None
+        if code is not None:
+            self._warnings.extend(close_code(code, self.journal))
+
+    # Facts that the ending of a turn and the trace read.
+
+    @property
+    def diverged(self) -> bool:
+        """Whether code and record have parted."""
+        return self.journal.divergence is not None
+
+    @property
+    def custom_status(self) -> str | None:
+        """The custom status as the code has left it."""
+        return None if self._context is None else self._context._status  # noqa: SLF001
+
+    def waiting_for(self) -> tuple[Leaf, ...]:
+        """The operations that the parked code waits for."""
+        return () if self._waiting is None else tuple(self._waiting.leaves())
+
+    def turn_facts(self) -> dict[str, Any]:
+        """What every `TurnResult` of this execution has in common."""
+        keys, largest = self.key_values.sizes()
+        started = self.started
+        return {
+            "number": self.number,
+            "now_ms": self.journal.now_ms,
+            "execution_id": self.execution_id,
+            "woken_by": self._woken_by,
+            "unhandled": tuple(self._unhandled),
+            "divergence": self.journal.divergence,
+            "strict_differences": tuple(self.journal.strict_differences),
+            "warnings": tuple(self._warnings),
+            "key_count": keys,
+            "largest_value_bytes": largest,
+            "orchestration": "" if started is None else str(started.name),
+            "version": "" if started is None else str(started.version),
+            "parent_instance": None if started is None else cast("str | None", started.parent_instance),
+            "logs": tuple(self.journal.logs),
+            "measures": tuple(self.journal.measures),
+        }
+
+    def unscheduled(self) -> list[str]:
+        """Tasks that were made and never yielded, described."""
+        if self._context is None:
+            return []
+        return [task.describe() for task in self._context._unscheduled.values()]  # noqa: SLF001
+
+    # Running a turn.
+
+    def _run(self, arrivals: Sequence[ev.Event]) -> None:
+        with contextlib.suppress(ReplayStopped), guarded_generators(self.journal, self._warnings):
+            if self.started is None:
+                self._start(arrivals[0])
+                arrivals = arrivals[1:]
+            for event in arrivals:
+                if self._is_over():
+                    break
+                self._deliver(event)
+            self._bind()
+
+    def _is_over(self) -> bool:
+        return self.journal.divergence is not None or (self.finished is not None and self.continued is None)
+
+    def _start(self, event: ev.Event) -> None:
+        self.started = event
+        self._woken_by = event
+        carried_status = None if event.initial_custom_status is UNSET else event.initial_custom_status
+        self._context = OrchestrationContext(
+            self.journal, self.key_values, str(event.name), str(event.version), carried_status
+        )
+        value = payload.load(str(event.input)) if event.input else None
+        made = start_code(self._code_function, self._context, value)
+        if isinstance(made, Finished):
+            self._finish(made)
+            return
+        self._code = made
+        self._advance_code(False, None)
+        if carried_status is not None and self.journal.dialect.forgets_status:
+            self._context._status = carried_status  # noqa: SLF001 (the context's own engine)
+
+    def _deliver(self, event: ev.Event) -> None:
+        kind = event.type
+        if kind in ev.COMPLETIONS:
+            self._deliver_outcome(event)
+        elif kind == ev.EVENT_RECEIVED:
+            self._deliver_event(event)
+        elif kind == ev.QUEUE_MESSAGE:
+            name = str(event.name)
+            message = [name, str(event.data), False]
+            self.messages.append(message)
+            self._buffers.setdefault(name, deque()).append(message)
+            self._feed(name)
+        self._wake(event)
+
+    def _wake(self, event: ev.Event | None) -> None:
+        waiting = self._waiting
+        if waiting is not None and waiting.done and not self._is_over():
+            self._woken_by = self._woken_by or event
+            self._advance_code(waiting.failed, waiting.value)
+
+    def _deliver_outcome(self, event: ev.Event) -> None:
+        source = event.source_event_id or 0
+        leaf = self._open.pop(source, None)
+        if leaf is None:
+            if source in self.outcomes:
+                self._warnings.append(f"a second outcome for event {source} was ignored")
+            else:
+                text = f"no matching schedule for completion id={source}"
+                self.journal.diverge("broken history", event, None, text)
+            return
+        self.outcomes.add(source)
+        self.children.pop(source, None)
+        if leaf.dropped:
+            return
+        if event.type == ev.TIMER_FIRED:
+            leaf.settle(False, None)
+        elif event.details is not UNSET:
+            leaf.settle(True, ev.display_error(event.details))
+        else:
+            leaf.settle(False, payload.load(str(event.result)))
+
+    def _deliver_event(self, event: ev.Event) -> None:
+        bound = self._bound.get(str(event.name))
+        if not bound:
+            self._unhandled.append(event)
+            self._warnings.append(f"event {event.name} arrived, nobody waiting")
+            return
+        leaf = bound.pop(0)
+        self.subscriptions.pop(leaf.event_id, None)
+        if leaf.dropped:
+            self._unhandled.append(event)
+            self._warnings.append(f"event {event.name} arrived, its wait had just lost a race")
+        else:
+            leaf.settle(False, payload.load(str(event.data)))
+
+    def _bind(self) -> None:
+        """Subscriptions made in this turn begin to count, after the whole batch; then queues flow."""
+        while self._unbound and not self._is_over():
+            made, self._unbound = self._unbound, []
+            for leaf in made:
+                name = cast("EventTask | QueueTask", leaf.task).name
+                if leaf.kind == "event":
+                    self._bound.setdefault(name, []).append(leaf)
+                else:
+                    self._takers.setdefault(name, []).append(leaf)
+            for name in dict.fromkeys(cast("QueueTask", leaf.task).name for leaf in made if leaf.kind == "queue"):
+                self._feed(name)
+            self._wake(None)
+
+    def _feed(self, name: str) -> None:
+        """Buffered messages, oldest first, go to takers, oldest first; one that wakes the code runs it in between."""
+        buffer, takers = self._buffers.get(name), self._takers.get(name)
+        while buffer and takers:
+            leaf = takers.pop(0)
+            self.subscriptions.pop(leaf.event_id, None) if not leaf.dropped else None
+            if leaf.dropped:
+                continue
+            message = buffer.popleft()
+            message[2] = True
+            leaf.settle(False, payload.load(message[1]))
+
+    # Running the code.
+
+    def _advance_code(self, failed: bool, value: Any) -> None:
+        """Resume the code until it waits for something that is not done, or ends."""
+        while self._code is not None:
+            self._waiting = None
+            yielded = self._resume(failed, value)
+            if self.journal.state != "live":
+                return
+            if isinstance(yielded, Finished):
+                self._finish(yielded)
+                return
+            if isinstance(yielded, ContinueAsNewTask):
+                self._forget(yielded)
+                self.continued = yielded
+                self.finished = Finished(yielded.input, None)
+                return
+            if not isinstance(yielded, Task):
+                self._finish(Finished(None, NotATask(yielded)))
+                return
+            waiting = self._schedule_yielded(yielded)
+            if not waiting.done:
+                self._waiting = waiting
+                return
+            failed, value = waiting.failed, waiting.value
+
+    def _resume(self, failed: bool, value: Any) -> Any:
+        return resume(cast("Running", self._code), failed, value)
+
+    def _finish(self, finished: Finished) -> None:
+        if self.journal.state == "live":
+            self.finished = finished
+
+    # Scheduling what is yielded.
+
+    def _schedule_yielded(self, task: Task) -> Waiting:
+        problem = self._refusal(task)
+        if problem is not None:
+            self._forget(task)
+            return _settled(True, InvalidTask(problem))
+        return self._schedule(task, None, 0)
+
+    def _refusal(self, task: Task) -> str | None:
+        if isinstance(task, RaceTask) and len(task.tasks) != 2:
+            return f"race takes exactly two tasks, not {len(task.tasks)}"
+        if isinstance(task, AllTask | RaceTask) and not self.journal.dialect.lenient_composites:
+            word = "all" if isinstance(task, AllTask) else "race"
+            for member in task.tasks:
+                problem = _member_problem(member)
+                if problem is not None:
+                    return f"{word} takes activities, timers, events, queues and sub-orchestrations; {problem}"
+        return None
+
+    def _schedule(self, task: Any, parent: Composite | None, index: int) -> Waiting:
+        self._forget(task)
+        if isinstance(task, AllTask):
+            every = All(task, parent, index, len(task.tasks), task.unwrap)
+            every.members = [self._schedule_member(member, every, i) for i, member in enumerate(task.tasks)]
+            for member in [each for each in every.members if each.done]:
+                every.member_settled(member)
+            if not task.tasks:
+                every.settle(False, [])
+            return every
+        if isinstance(task, RaceTask):
+            return self._schedule_race(task, parent, index)
+        if isinstance(task, RetryTask):
+            retry = Retry(task, parent, index, self._schedule, self._drop)
+            retry.begin()
+            return retry
+        if isinstance(task, DetachedTask):
+            self._start_detached(task)
+            return _settled(False, None)
+        return self._schedule_leaf(task, parent, index)
+
+    def _schedule_race(self, task: RaceTask, parent: Composite | None, index: int) -> Waiting:
+        race = Race(task, parent, index, self._drop)
+        for i, member in enumerate(task.tasks):
+            race.members.append(self._schedule_member(member, race, i))
+            if race.members[-1].done:
+                race.member_settled(race.members[-1])
+                break
+        return race
+
+    def _schedule_member(self, member: Any, parent: Composite, index: int) -> Waiting:
+        if self.journal.dialect.lenient_composites and _member_problem(member) is not None:
+            word = "join" if isinstance(parent, All) else "select"
+            invalid = Leaf(None, parent, index, "invalid", 0)
+            invalid.done, invalid.failed, invalid.value = True, True, f"unsupported task in {word}"
+            return invalid
+        return self._schedule(member, parent, index)
+
+    def _schedule_leaf(self, task: Task, parent: Composite | None, index: int) -> Leaf:
+        action, kind = self._action_of(task)
+        record = self.journal.match(action)
+        leaf = Leaf(task, parent, index, kind, record.event_id)
+        if kind in ("event", "queue"):
+            self._unbound.append(leaf)
+            self.subscriptions[record.event_id] = leaf
+        else:
+            self._open[record.event_id] = leaf
+            self.schedules[record.event_id] = kind
+            if isinstance(task, ChildTask):
+                self.children[record.event_id] = self._child_id(str(record.event.instance))
+                self.versions[record.event_id] = task.version
+        return leaf
+
+    def _action_of(self, task: Task) -> tuple[Action, LeafKind]:
+        journal = self.journal
+        if isinstance(task, ActivityTask):
+            signature = activity_signature(task.name, task.input, task.session_id, task.tag)
+            return Action(signature, {} if signature[2] == task.input else {"input": task.input}), "activity"
+        if isinstance(task, TimerTask):
+            delay_ms = max(0, int(task.delay_ms))
+            return Action((ev.TIMER_CREATED,), {"delay_ms": delay_ms, "fire_at_ms": journal.now_ms + delay_ms}), "timer"
+        if isinstance(task, EventTask):
+            return Action((ev.EVENT_SUBSCRIBED, task.name)), "event"
+        if isinstance(task, QueueTask):
+            return Action((ev.QUEUE_SUBSCRIBED, task.name)), "queue"
+        if isinstance(task, ChildTask):
+            extra: dict[str, Any] = {}
+            if task.instance_id is not None and not task.instance_id.startswith("sub::"):
+                extra["instance"] = task.instance_id
+            elif journal.turn is None:
+                prefix = "" if self.execution_id == 1 else f"{self.execution_id}_"
+                extra["instance"] = f"sub::{prefix}{journal.next_event_id}"
+            return Action((ev.CHILD_SCHEDULED, task.name, task.input), extra), "child"
+        raise NotATask(task)
+
+    def _child_id(self, recorded: str) -> str:
+        return f"{self.instance_id}::{recorded}" if recorded.startswith("sub::") else recorded
+
+    def _start_detached(self, task: DetachedTask) -> None:
+        record = self.journal.match(Action((ev.DETACHED_STARTED, task.name, task.instance_id, task.input)))
+        self.versions[record.event_id] = task.version
+
+    def _drop(self, waiting: Waiting) -> None:
+        """Let go of a race's loser: its operations get a breadcrumb at the end of the turn (timers do not)."""
+        for leaf in waiting.leaves():
+            leaf.dropped = True
+            if leaf.kind != "timer":
+                self.dropped.append(leaf)
+        if isinstance(waiting, Composite):
+            waiting.done = True
+
+    def _forget(self, task: object) -> None:
+        context = self._context
+        if context is not None:
+            context._unscheduled.pop(id(task), None)  # noqa: SLF001
+            if isinstance(task, RetryTask):
+                context._unscheduled.pop(id(task.activity), None)  # noqa: SLF001
+            elif isinstance(task, AllTask | RaceTask):
+                for member in task.tasks:
+                    self._forget(member)
+
+    def _let_no_code_see(self, arrivals: Sequence[ev.Event], recorded: Sequence[ev.Event]) -> None:
+        """The code is not run for these arrivals; after a divergence what is under way is told from the events."""
+        self.started = self.started or next(iter([*recorded, *arrivals]), None)
+        if not self.diverged:
+            self.outcomes.update(event.source_event_id or 0 for event in arrivals)
+            return
+        outstanding = outstanding_in_history([*recorded, *arrivals])
+        in_flight = set(outstanding.activities)
+        self.dropped_activities = {i for i, kind in self.schedules.items() if kind == "activity"} - in_flight
+        self.subscriptions = {
+            event_id: Leaf(None, None, 0, "event" if kind == "event" else "queue", event_id)
+            for event_id, kind in outstanding.subscriptions
+        }
+
+    def release_dropped(self) -> None:
+        """At the end of a turn dropped subscriptions lose their place (until then they hold it)."""
+        if self.dropped:
+            for name, leaves in self._bound.items():
+                self._bound[name] = [leaf for leaf in leaves if not leaf.dropped]
+            for leaf in self.dropped:
+                self.subscriptions.pop(leaf.event_id, None)
+                if leaf.kind == "activity":
+                    self.dropped_activities.add(leaf.event_id)
+
+
+def _failure_that_no_code_sees(
+    arrivals: Sequence[ev.Event], doom: str | None, divergence: Divergence | None
+) -> dict[str, Any] | None:
+    if divergence is not None:
+        return ev.nondeterminism_error(divergence.message)
+    if doom is not None:
+        return ev.nondeterminism_error(doom)
+    for event in arrivals:
+        if event.details is not UNSET and not ev.is_application_error(event.details):
+            return event.details
+    return None
+
+
+def _settled(failed: bool, value: Any) -> Leaf:
+    leaf = Leaf(None, None, 0, "invalid", 0)
+    leaf.done, leaf.failed, leaf.value = True, failed, value
+    return leaf
+
+
+def _member_problem(member: object) -> str | None:
+    if isinstance(member, AllTask | RaceTask):
+        return "one inside another is not possible: yield the inner one first"
+    if isinstance(member, DetachedTask | ContinueAsNewTask):
+        return f"{member.describe()!r} finishes at once: yield it on its own"
+    if isinstance(member, ActivityTask) and member.name in SYSTEM_READS:
+        return "ctx.utc_now() and ctx.new_guid() must be yielded on their own"
+    if not isinstance(member, Task):
+        return f"{type(member).__name__} {member!r} is no task"
+    return None
