@@ -1,0 +1,283 @@
+"""A recording: one instance's recorded executions as plain data, whoever wrote them and wherever they were stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from workbench.recordings.integrity import UNREADABLE, Damage, Row, check_sequence, damages, read_row
+from workbench.recordings.turns import infer_turns
+from workbench.runtime.errors import DamagedHistory, UnknownInstance
+from workbench.runtime.events import Event
+from workbench.runtime.kv import DELTA, Entry, KVModel, Tables, apply_turn, snapshot
+from workbench.runtime.limits import Limits
+from workbench.runtime.provider import ExecutionInfo, History, Provider
+
+DUROXIDE_WRITER: Final = "duroxide-"
+UNKNOWN_WRITER: Final = "unknown"
+UNKNOWN_STATUS: Final = "Unknown"
+"""Status of an execution that the store has no row for."""
+
+
+class RecordedExecution(msgspec.Struct, frozen=True):
+    """One execution of a recording.
+
+    `output` is the stored text: the result, the error, or the next input. `history` has every stored row, also those
+    that cannot be read (events of type `integrity.UNREADABLE`). With `turns_inferred` the turn numbers are a reading
+    of order and times, and `soft_boundaries` names the events whose turn begins only by a gap of 1 ms.
+    `kv_snapshot` is the KV state given to the first turn, None where it is no longer known.
+    """
+
+    execution_id: int
+    status: str
+    output: str | None
+    history: History
+    turns_inferred: bool
+    soft_boundaries: tuple[int, ...] = ()
+    kv_snapshot: Mapping[str, Entry] | None = None
+    damage: tuple[Damage, ...] = ()
+
+    @property
+    def event_count(self) -> int:
+        """How many rows its history has."""
+        return len(self.history.events)
+
+    @property
+    def turn_count(self) -> int:
+        """How many turns wrote them."""
+        return len(set(self.history.turns))
+
+
+class Recording(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is recorded of one instance.
+
+    `writer` is who made the events, `duroxide-<version>` or `workbench-<version>`; `kv_tables` are the KV tables as
+    they are stored.
+    """
+
+    instance_id: str
+    orchestration: str
+    version: str
+    writer: str
+    limits: Limits
+    kv_model: KVModel
+    executions: tuple[RecordedExecution, ...]
+    kv_tables: Tables
+    custom_status: str | None = None
+    custom_status_version: int = 0
+    parent_instance: str | None = None
+
+    @property
+    def is_duroxide(self) -> bool:
+        """Whether duroxide wrote it, so that duroxide's dialect and limits apply."""
+        return self.writer.startswith(DUROXIDE_WRITER)
+
+    @property
+    def last(self) -> RecordedExecution:
+        """The newest execution."""
+        return self.executions[-1]
+
+    @property
+    def status(self) -> str:
+        """Status of the newest execution: Running, Completed, Failed or ContinuedAsNew."""
+        return self.last.status
+
+    @property
+    def output(self) -> str | None:
+        """The result as JSON text, None unless it completed."""
+        return self.last.output if self.status == "Completed" else None
+
+    @property
+    def error(self) -> str | None:
+        """The error text, None unless it failed."""
+        return self.last.output if self.status == "Failed" else None
+
+    @property
+    def event_count(self) -> int:
+        """Rows in all histories."""
+        return sum(execution.event_count for execution in self.executions)
+
+    @property
+    def turn_count(self) -> int:
+        """Turns in all executions."""
+        return sum(execution.turn_count for execution in self.executions)
+
+    @property
+    def damage(self) -> tuple[Damage, ...]:
+        """What cannot be trusted, in all executions."""
+        return tuple(damage for execution in self.executions for damage in execution.damage)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The recording as JSON text, one event a line; with `path` also written there, whole or not at all."""
+        from workbench.recordings.envelope import encode, write
+
+        text = encode(self)
+        if path is not None:
+            write(text, Path(path))
+        return text
+
+    @classmethod
+    def from_json(cls, source: str | Path) -> Recording:
+        """The recording that `to_json` made; `source` is its text (it begins with a brace) or a file.
+
+        Raises `BadRecording`, or `NoSuchFile`.
+        """
+        from workbench.recordings.envelope import decode, read
+
+        if isinstance(source, str) and source.lstrip().startswith("{"):
+            return decode(source)
+        return read(Path(source))
+
+    def __repr__(self) -> str:
+        damaged = ", damaged" if self.damage else ""
+        return (
+            f"Recording({self.instance_id!r}, {self.orchestration} {self.version}, {self.writer}, "
+            f"{len(self.executions)} executions, {self.turn_count} turns, {self.event_count} events{damaged})"
+        )
+
+
+class StoredExecution(msgspec.Struct, frozen=True):
+    """One execution as a store has it; `turns` is None where the store does not say."""
+
+    execution_id: int
+    status: str
+    output: str | None
+    rows: tuple[Row, ...] = ()
+    turns: tuple[int, ...] | None = None
+    refused: frozenset[int] = frozenset()
+    damage: tuple[Damage, ...] = ()
+    """What reading it has already shown to be wrong."""
+
+
+class StoredInstance(msgspec.Struct, frozen=True, kw_only=True):
+    """One instance as a store has it; without executions it is recorded as one that lost its history."""
+
+    instance_id: str
+    orchestration: str
+    version: str
+    executions: Sequence[StoredExecution]
+    kv_model: KVModel
+    kv_tables: Tables
+    limits: Limits
+    custom_status: str | None = None
+    custom_status_version: int = 0
+    parent_instance: str | None = None
+
+
+def record(stored: StoredInstance, writer: str | None = None) -> Recording:
+    """The recording of a stored instance; `writer` where the store names it, else what the events say."""
+    rows = stored.executions or (StoredExecution(1, UNKNOWN_STATUS, None),)
+    executions = [read_execution(stored.instance_id, execution) for execution in rows]
+    return Recording(
+        instance_id=stored.instance_id,
+        orchestration=stored.orchestration,
+        version=stored.version,
+        writer=writer or writer_of(executions),
+        limits=stored.limits,
+        kv_model=stored.kv_model,
+        executions=with_snapshots(executions, stored.kv_model, stored.kv_tables),
+        kv_tables=stored.kv_tables,
+        custom_status=stored.custom_status,
+        custom_status_version=stored.custom_status_version,
+        parent_instance=stored.parent_instance,
+    )
+
+
+def read_execution(instance_id: str, stored: StoredExecution) -> RecordedExecution:
+    """Read an execution's rows, check them, and number its turns; without the KV snapshot."""
+    events: list[Event] = []
+    found: list[tuple[str, str]] = []
+    for row in stored.rows:
+        event, reason = read_row(instance_id, stored.execution_id, row)
+        events.append(event)
+        if reason is not None:
+            found.append((f"event {row.event_id}", reason))
+    found += check_sequence(events, stored.status)
+    checked = damages(instance_id, stored.execution_id, found)
+    turns, soft = (stored.turns, ()) if stored.turns is not None else infer_turns(events)
+    return RecordedExecution(
+        execution_id=stored.execution_id,
+        status=stored.status,
+        output=stored.output,
+        history=History(tuple(events), tuple(row.text for row in stored.rows), turns, stored.refused),
+        turns_inferred=stored.turns is None,
+        soft_boundaries=soft,
+        damage=stored.damage + tuple(damage for damage in checked if damage not in stored.damage),
+    )
+
+
+def stored_rows(execution: RecordedExecution) -> tuple[Row, ...]:
+    """The rows that `read_execution` made this execution of."""
+    pairs = zip(execution.history.events, execution.history.texts, strict=True)
+    return tuple(Row(e.event_id, str(e.name) if e.type == UNREADABLE else e.type, text) for e, text in pairs)
+
+
+def with_snapshots(
+    executions: Iterable[RecordedExecution], kv_model: KVModel, kv_tables: Tables
+) -> tuple[RecordedExecution, ...]:
+    """Each execution with the KV state that its first turn was given.
+
+    Execution 1 began empty; later ones began with what the earlier ones left, known when all of those are here and
+    whole. In the delta model a running execution began with the stored `kv_store`.
+    """
+    done: list[RecordedExecution] = []
+    tables: Tables | None = Tables()
+    expected = 1
+    for execution in executions:
+        if execution.execution_id != expected:
+            tables = None
+        running = kv_model == DELTA and execution.status == "Running"
+        seed = kv_tables if running else tables
+        done.append(msgspec.structs.replace(execution, kv_snapshot=None if seed is None else snapshot(seed)))
+        if tables is not None:
+            whole = not execution.damage
+            tables = apply_turn(kv_model, tables, execution.history.events, ended=True) if whole else None
+        expected = execution.execution_id + 1
+    return tuple(done)
+
+
+def writer_of(executions: Iterable[RecordedExecution]) -> str:
+    """Who made the newest event that can be read: `duroxide-<version>`, `workbench-<version>` or `unknown`."""
+    versions = [e.duroxide_version for x in executions for e in x.history.events if e.type != UNREADABLE]
+    if not versions:
+        return UNKNOWN_WRITER
+    return versions[-1] if versions[-1].startswith("workbench-") else DUROXIDE_WRITER + versions[-1]
+
+
+def recording_from_provider(provider: Provider, instance_id: str, limits: Limits) -> Recording:
+    """The recording of an instance in a live store; `limits` are those that its turns are held to.
+
+    Raises `UnknownInstance`. An execution whose rows the store refuses to read is recorded as damaged.
+    """
+    instance = provider.instance(instance_id)
+    if instance is None:
+        raise UnknownInstance(instance_id, tuple(known.instance_id for known in provider.instances()))
+    executions = [_stored_by(provider, instance_id, execution) for execution in provider.executions(instance_id)]
+    return record(
+        StoredInstance(
+            instance_id=instance_id,
+            orchestration=instance.orchestration,
+            version=instance.version,
+            executions=executions,
+            kv_model=provider.kv_model,
+            kv_tables=provider.get_kv_tables(instance_id),
+            limits=limits,
+            custom_status=instance.custom_status,
+            custom_status_version=instance.custom_status_version,
+            parent_instance=instance.parent_instance,
+        )
+    )
+
+
+def _stored_by(provider: Provider, instance_id: str, info: ExecutionInfo) -> StoredExecution:
+    try:
+        history = provider.read_history(instance_id, info.execution_id)
+    except DamagedHistory as error:
+        damage = Damage(instance_id, info.execution_id, error.row, error.reason)
+        return StoredExecution(info.execution_id, info.status, info.output, (), (), damage=(damage,))
+    pairs: Sequence[tuple[Event, str]] = list(zip(history.events, history.texts, strict=True))
+    rows = tuple(Row(event.event_id, event.type, text) for event, text in pairs)
+    return StoredExecution(info.execution_id, info.status, info.output, rows, history.turns, history.refused)

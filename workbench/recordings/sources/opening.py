@@ -1,0 +1,43 @@
+"""Opening a file for what it is, never for what it is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from workbench.recordings.sources import sqlite_connection
+from workbench.recordings.sources.duroxide_sqlite import DuroxideSource
+from workbench.recordings.sources.json_file import JSONSource
+from workbench.recordings.sources.source import Source
+from workbench.runtime.errors import NoSuchFile, NotADatabase, UnreadableFile
+
+_DUCKDB_MAGIC: Final = b"DUCK"
+_DUCKDB_MAGIC_AT: Final = 8
+_BLANKS: Final = b" \t\r\n"
+
+
+def open_source(path: str | Path) -> Source:
+    """Open a file with recorded instances, read-only.
+
+    Knows duroxide's SQLite files, workbench's DuckDB stores and JSON recordings by their content. Raises
+    `NoSuchFile`, `UnreadableFile`, `NotADatabase`, `NoHistory`, `BadRecording` or `StoreLocked`.
+    """
+    path = Path(path)
+    head = _read_head(path)
+    if head.startswith(sqlite_connection.HEADER):
+        return DuroxideSource(path)
+    if head.lstrip(_BLANKS).startswith(b"{"):
+        return JSONSource(path)
+    if not head:
+        raise NotADatabase(path, "it is empty")
+    raise NotADatabase(path, "its first bytes are those of none of them")
+
+
+def _read_head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(4096)
+    except FileNotFoundError:
+        raise NoSuchFile(path) from None
+    except OSError as error:
+        raise UnreadableFile(path, error.strerror or str(error)) from error
