@@ -31,7 +31,7 @@ FORMAT: Final = "workbench-recording"
 VERSION: Final = 1
 
 
-_Integer = Annotated[int, msgspec.Meta(ge=-(2**63), lt=2**63)]
+_Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """What every database can hold."""
 
 
