@@ -1,0 +1,97 @@
+"""nbval fails when one key value, one event or one status of a stored output is changed by hand.
+
+Each notebook is copied once for every such change, and nbval must name exactly the cell that was changed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from tests.notebooks.found import NOTEBOOKS, copy_of
+from tests.notebooks.write_outputs import main as write_outputs
+from tests.project.committed import ROOT
+
+# What a reader sees of each, and what it is changed to.
+CHANGES = {
+    "key value": (re.compile(r"""(?<== )("|&quot;)\w*\1"""), '"changed by hand"'),
+    "event": (
+        re.compile(r"\b(?:Activity|Timer|Orchestration|KeyValue|Queue|External)[A-Z]\w+|\bevent \d+"),
+        "no event",
+    ),
+    "status": (re.compile(r"\b(?:completed|failed|running|waiting|diverged|same)\b", re.IGNORECASE), "changed by hand"),
+}
+
+
+def texts(cell: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    """Where the texts of a cell's outputs are kept, in a form that nbval compares."""
+    for output in cell.outputs:
+        holder, kinds = (
+            (output, ["text"])
+            if output.output_type == "stream"
+            else (output.get("data", {}), ["text/html", "text/plain"])
+        )
+        yield from ((holder, kind) for kind in kinds if kind in holder)
+
+
+def change(path: Path, what: re.Pattern[str], to: str) -> int | None:
+    """Change the first thing of its kind in a notebook's outputs; returns which code cell it was, as nbval counts."""
+    notebook = nbformat.v4.reads(path.read_text(encoding="utf-8"))
+    code_cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for number, cell in enumerate(code_cells):
+        for holder, kind in texts(cell):
+            changed, count = what.subn(to, holder[kind], count=1)
+            if count:
+                holder[kind] = changed
+                path.write_text(json.dumps(notebook), encoding="utf-8")
+                return number
+    return None
+
+
+def failures(folder: Path) -> set[tuple[str, int]]:
+    """Run nbval over the notebooks below `folder`; returns folder and code cell of what failed."""
+    command = [sys.executable, "-m", "pytest", "-c", "pyproject.toml", f"--rootdir={ROOT}", "-p", "no:cacheprovider"]
+    command += ["--nbval", "--quiet", "--tb=no", "-rf", str(folder)]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode in (0, 1), ran.stdout + ran.stderr
+    return {
+        (where, int(cell))
+        for where, cell in re.findall(r"^FAILED .*?([^/ ]+)/[^/]+\.ipynb::Cell (\d+)", ran.stdout, re.M)
+    }
+
+
+def expected_and_found(notebook: Path, scratch: Path) -> tuple[set[tuple[str, int | None]], set[tuple[str, int]]]:
+    expected = set()
+    for name, (what, to) in CHANGES.items():
+        folder = copy_of(notebook.parent, scratch / name.replace(" ", "-"))
+        for other in folder.glob("*.ipynb"):
+            if other.name != notebook.name:
+                other.unlink()
+        expected.add((folder.name, change(folder / notebook.name, what, to)))
+    return expected, failures(scratch)
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_change_by_hand_makes_nbval_fail(notebook: Path, tmp_path: Path) -> None:
+    expected, found = expected_and_found(notebook, tmp_path)
+    assert found == expected
+
+
+def test_what_is_compared_is_found_and_what_is_not_compared_is_not(tmp_path: Path) -> None:
+    sources = ["print('counter-1 completed')", "# NBVAL_IGNORE_OUTPUT\nprint('event 2: set counter = \"1\"')"]
+    notebook = tmp_path / "notebooks" / "a.ipynb"
+    notebook.parent.mkdir()
+    nbformat.write(new_notebook(cells=[new_markdown_cell("# A"), *map(new_code_cell, sources)]), notebook)
+    assert write_outputs(["--write"], notebook.parent) == 0
+    expected, found = expected_and_found(notebook, tmp_path / "changed")
+    assert expected == {("status", 0), ("event", 1), ("key-value", 1)}
+    assert found == {("status", 0)}
