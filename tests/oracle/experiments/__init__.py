@@ -1,0 +1,1 @@
+"""Questions put to the real duroxide; the answers are in ../README.md."""

@@ -1,0 +1,191 @@
+"""What `all` and `race` schedule, return and refuse; arguments of a wrong type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.oracle.cases import event, message
+from tests.oracle.experiments.asking import MEMBER, experiment, experiment_each, experiment_with
+
+
+@experiment_with(
+    guid="ctx.new_guid()",
+    now="ctx.utc_now()",
+    all="ctx.all([ctx.schedule_activity('Echo', 1)])",
+    empty_all="ctx.all([])",
+    race="ctx.race(ctx.schedule_activity('Echo', 1), ctx.schedule_timer(5))",
+    detached="ctx.start_orchestration('Child', 'detached-in-all', 1)",
+    continue_as_new="ctx.continue_as_new(1)",
+    number="5",
+    none="None",
+    text="'x'",
+    empty="{}",
+    unknown_type="{'type': 'nope'}",
+    retry="ctx.schedule_activity_with_retry('Echo', 1, {})",
+    child="ctx.schedule_sub_orchestration('Child', 1)",
+)
+def member_of_all(ctx: Any, given: Any) -> Any:
+    if ctx.execution_id > 1:
+        return "continued"
+    try:
+        got = yield ctx.all([ctx.schedule_activity("Echo", "first"), MEMBER, ctx.schedule_activity("Echo", "last")])
+    except Exception as error:
+        ctx.set_kv_value("caught", repr(error))
+        got = "caught"
+    ctx.set_kv_value("got", repr(got))
+    yield ctx.schedule_timer(1)
+    return got
+
+
+@experiment_with(
+    guid="ctx.new_guid()",
+    now="ctx.utc_now()",
+    all="ctx.all([ctx.schedule_activity('Echo', 1)])",
+    race="ctx.race(ctx.schedule_activity('Echo', 1), ctx.schedule_timer(5))",
+    detached="ctx.start_orchestration('Child', 'detached-in-race', 1)",
+    continue_as_new="ctx.continue_as_new(1)",
+    number="5",
+    none="None",
+    unknown_type="{'type': 'nope'}",
+    retry="ctx.schedule_activity_with_retry('Echo', 1, {})",
+    child="ctx.schedule_sub_orchestration('Child', 1)",
+)
+def second_of_race(ctx: Any, given: Any) -> Any:
+    if ctx.execution_id > 1:
+        return "continued"
+    try:
+        got = yield ctx.race(ctx.schedule_activity("Slow", {"ms": 30}), MEMBER)
+    except Exception as error:
+        ctx.set_kv_value("caught", repr(error))
+        got = "caught"
+    ctx.set_kv_value("got", repr(got))
+    yield ctx.schedule_timer(1)
+    return got
+
+
+@experiment_with(
+    now="ctx.utc_now()",
+    all="ctx.all([ctx.schedule_activity('Echo', 1)])",
+    none="None",
+    unknown_type="{'type': 'nope'}",
+    continue_as_new="ctx.continue_as_new(1)",
+)
+def first_of_race(ctx: Any, given: Any) -> Any:
+    if ctx.execution_id > 1:
+        return "continued"
+    try:
+        got = yield ctx.race(MEMBER, ctx.schedule_activity("Slow", {"ms": 10}))
+    except Exception as error:
+        ctx.set_kv_value("caught", repr(error))
+        got = "caught"
+    ctx.set_kv_value("got", repr(got))
+    yield ctx.schedule_timer(1)
+    return got
+
+
+@experiment_each(zero=0, one=1, two=2, three=3)
+def members_of_race(ctx: Any, given: Any) -> Any:
+    try:
+        got = yield ctx.race(*[ctx.schedule_activity("Echo", n) for n in range(given)])
+    except Exception as error:
+        ctx.set_kv_value("caught", repr(error))
+        got = "caught"
+    yield ctx.schedule_timer(1)
+    return got
+
+
+@experiment()
+def empty_all(ctx: Any, _given: Any) -> Any:
+    ctx.set_kv_value("a", "1")
+    got = yield ctx.all([])
+    ctx.set_kv_value("b", repr(got))
+    return got
+
+
+@experiment()
+def one_task_twice(ctx: Any, _given: Any) -> Any:
+    task = ctx.schedule_activity("Echo", 1)
+    first = yield task
+    second = yield task
+    both = yield ctx.all([task, task])
+    return [first, second, both]
+
+
+@experiment_with(
+    wait="ctx.wait_for_event(5)",
+    dequeue="ctx.dequeue_event(None)",
+    activity="ctx.schedule_activity(None, 1)",
+    session="ctx.schedule_activity('Echo', 1, 5)",
+    tag="ctx.schedule_activity('Echo', 1).with_tag(5)",
+    tag_on_timer="ctx.schedule_timer(1).with_tag('x')",
+    tag_on_race="ctx.race().with_tag('x')",
+    child="ctx.schedule_sub_orchestration(5)",
+    detached="ctx.start_orchestration('Child', 5)",
+    detached_empty="ctx.start_orchestration('Child', '')",
+    all_of_tuple="ctx.all((ctx.schedule_timer(1),))",
+    all_of_dict="ctx.all({})",
+    all_of_none="ctx.all(None)",
+    all_of_generator="ctx.all(ctx.schedule_timer(1) for _ in [1])",
+    huge_timer="ctx.schedule_timer(2**64)",
+    can_input="ctx.continue_as_new({1})",
+    extra_key="{'type': 'timer', 'delayMs': 1, 'more': 2}",
+    surrogate="ctx.schedule_activity('Echo', chr(0xd800))",
+    surrogate_name="ctx.wait_for_event(chr(0xd800))",
+    surrogate_key="ctx.set_kv_value(chr(0xd800), 1)",
+    surrogate_status="ctx.set_custom_status(chr(0xd800))",
+)
+def wrong_argument(ctx: Any, given: Any) -> Any:
+    try:
+        got = yield MEMBER
+    except Exception as error:
+        ctx.set_kv_value("caught", f"{type(error).__name__}: {error}")
+        got = "caught"
+    return got
+
+
+@experiment()
+def all_kinds_of_results(ctx: Any, _given: Any) -> Any:
+    got = yield ctx.all(
+        [
+            ctx.schedule_activity("Echo", {"a": [1, None, 2.5, "é"]}),
+            ctx.schedule_activity("Fail", "why"),
+            ctx.schedule_timer(2),
+            ctx.schedule_activity_with_retry("Fail", "again", {"max_attempts": 2, "backoff": "fixed"}),
+            ctx.schedule_sub_orchestration("Child", 3),
+            ctx.schedule_sub_orchestration("FailingChild", 3),
+            ctx.schedule_activity("Echo", None),
+            ctx.schedule_activity_typed("Echo", "plain text"),
+        ]
+    )
+    ctx.set_kv_value("got", repr(got))
+    return got
+
+
+@experiment(outside=[event(30, "E", {"é": 1}), message(31, "Q", "text"), message(32, "Q"), event(33, "E", 2)])
+def all_of_waits(ctx: Any, _given: Any) -> Any:
+    return (yield ctx.all([ctx.wait_for_event("E"), ctx.dequeue_event("Q"), ctx.schedule_activity("Fail", "")]))
+
+
+@experiment()
+def all_typed_and_race_typed(ctx: Any, _given: Any) -> Any:
+    first = yield ctx.all_typed([ctx.schedule_activity("Echo", 1), ctx.schedule_activity("Fail", "no")])
+    second = yield ctx.race_typed(ctx.schedule_activity("Echo", "2"), ctx.schedule_timer(50))
+    return [first, second]
+
+
+@experiment_each(first=0, second=1)
+def failing_member_of_race(ctx: Any, given: Any) -> Any:
+    members = [ctx.schedule_activity("Fail", "lost"), ctx.schedule_timer(500)]
+    try:
+        got = yield ctx.race(*(members if given == 0 else reversed(members)))
+    except Exception as error:
+        got = [type(error).__name__, str(error), repr(error.args)]
+    return got
+
+
+@experiment()
+def nested_helpers_of_composites(ctx: Any, _given: Any) -> Any:
+    got = yield ctx.race(
+        ctx.schedule_activity_with_retry("Flaky", {"failures": 1}, {"max_attempts": 3}), ctx.schedule_timer(1000)
+    )
+    return got
