@@ -19,7 +19,7 @@ from workbench.recordings.recording import (
     Recording,
     StoredExecution,
     StoredInstance,
-    record,
+    recording_of,
     stored_rows,
 )
 from workbench.recordings.turns import first_events
@@ -188,7 +188,7 @@ def _recording(envelope: _Envelope, name: str) -> Recording:
     ids = [execution.execution_id for execution in executions]
     if not ids or ids != sorted(set(ids)) or ids[0] < 1:
         raise BadRecording(f"{name}, executions: ids must count upwards from 1 or more, and are {ids}")
-    return record(
+    return recording_of(
         StoredInstance(
             instance_id=envelope.instance_id,
             orchestration=envelope.orchestration,

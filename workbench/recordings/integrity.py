@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from workbench.runtime import events as ev
+from workbench.runtime.turns import is_engine_failure
 
 UNREADABLE: Final = "unreadable"
 """Type of the event that stands for a row that cannot be trusted; its `name` is the type that the row claims."""
@@ -96,14 +97,14 @@ _ANSWERS: Final = {
 }
 """Which kind of event the `source_event_id` of a kind must name."""
 
-_LIMIT_WORDS: Final = " exceeds limit ("
+_ERROR_KINDS: Final = ("Infrastructure", "Configuration", "Application", "Poison")
 
 
 def read_row(instance_id: str, execution_id: int, row: Row) -> tuple[ev.Event, str | None]:
     """The event of a row, and what is wrong with the row or None; the event is `UNREADABLE` if something is."""
     try:
         event = _decode(row.text)
-        reason = _misplaced(event, instance_id, execution_id, row) or _missing_field(event)
+        reason = _misplaced(event, instance_id, execution_id, row) or _incomplete(event)
     except msgspec.ValidationError as error:
         reason = f"a field is missing or has another type ({error})"
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
@@ -138,12 +139,16 @@ def _misplaced(event: ev.Event, instance_id: str, execution_id: int, row: Row) -
     return None
 
 
-def _missing_field(event: ev.Event) -> str | None:
+def _incomplete(event: ev.Event) -> str | None:
     if event.type == UNREADABLE:
         return f"its type is {UNREADABLE!r}"
     for field in _FIELDS.get(event.type, ()):
         if getattr(event, field) is msgspec.UNSET:
             return f"{event.type} has no field {field!r}"
+    if isinstance(event.details, dict):
+        kinds = [kind for kind, body in event.details.items() if kind in _ERROR_KINDS and isinstance(body, dict)]
+        if len(kinds) != 1 or len(event.details) != 1:
+            return f"the details of {event.type} are no error of a known kind"
     return None
 
 
@@ -204,20 +209,17 @@ def _may_skip_ids(rest: Sequence[ev.Event], count: int) -> bool:
         return False
     turn = rest[: rest.index(ending)]
     if all(event.type in ev.BREADCRUMBS for event in turn):
-        return written_by_engine(ending)
+        return _written_by_engine(ending)
     continued = ending.type == ev.CONTINUED_AS_NEW and turn[0].type in ev.OPERATIONS
     return count == 1 and continued and not any(event.type in ev.ARRIVALS for event in turn)
 
 
-def written_by_engine(ending: ev.Event) -> bool:
-    """Whether an ending is the engine's verdict rather than the code's: anything but a result or an exception."""
+def _written_by_engine(ending: ev.Event) -> bool:
+    """Whether an ending is no result and no exception of the code: a cancel, or a failure of the engine's own."""
     if ending.type != ev.FAILED or not isinstance(ending.details, dict):
         return False
-    if not ev.is_application_error(ending.details):
-        return True
-    error = ending.details["Application"]
-    kind = error.get("kind") if isinstance(error, dict) else None
-    return isinstance(kind, dict) or _LIMIT_WORDS in str(error.get("message") if isinstance(error, dict) else "")
+    cancelled = isinstance(ending.details.get("Application", {}).get("kind"), dict)
+    return cancelled or is_engine_failure(ending.details)
 
 
 def _wrong_sources(events: Sequence[ev.Event]) -> Iterator[tuple[str, str]]:

@@ -167,7 +167,7 @@ class StoredInstance(msgspec.Struct, frozen=True, kw_only=True):
     parent_instance: str | None = None
 
 
-def record(stored: StoredInstance, writer: str | None = None) -> Recording:
+def recording_of(stored: StoredInstance, writer: str | None = None) -> Recording:
     """The recording of a stored instance; `writer` where the store names it, else what the events say."""
     rows = stored.executions or (StoredExecution(1, UNKNOWN_STATUS, None),)
     executions = [read_execution(stored.instance_id, execution) for execution in rows]
@@ -256,7 +256,7 @@ def recording_from_provider(provider: Provider, instance_id: str, limits: Limits
     if instance is None:
         raise UnknownInstance(instance_id, tuple(known.instance_id for known in provider.instances()))
     executions = [_stored_by(provider, instance_id, execution) for execution in provider.executions(instance_id)]
-    return record(
+    return recording_of(
         StoredInstance(
             instance_id=instance_id,
             orchestration=instance.orchestration,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from workbench.recordings.integrity import Row
-from workbench.recordings.recording import UNKNOWN_STATUS, Recording, StoredExecution, StoredInstance, record
+from workbench.recordings.recording import UNKNOWN_STATUS, Recording, StoredExecution, StoredInstance, recording_of
 from workbench.recordings.sources.source import InstanceRow, Source
 from workbench.recordings.sources.sqlite_connection import SQLiteReader, run_query
 from workbench.runtime.errors import NoHistory, UnknownInstance
@@ -108,7 +108,7 @@ class DuroxideSource(Source):
                 custom_status_version=_integer(instance.get("custom_status_version")),
                 parent_instance=_text(instance.get("parent_instance_id")),
             )
-        return record(stored)
+        return recording_of(stored)
 
     def query(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The column names and rows of a read-only query over duroxide's own tables."""
