@@ -1,0 +1,166 @@
+"""One open DuckDB database: transactions from any thread, news of changes, and a clean end.
+
+DuckDB refuses a connection that is busy in another thread, and execute and fetch are two calls, so every
+transaction gets a cursor that nobody else has at that moment. Writers follow one another under one lock; readers
+never wait for them and see committed rows only.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import duckdb
+
+from workbench.runtime.errors import StatementRefused, StoreClosed, StoreFileGone, StoreLocked
+from workbench.runtime.kv import KVModel
+
+Cursor = duckdb.DuckDBPyConnection
+
+CLOSE_PATIENCE_S = 10.0
+"""How long `close` waits for readers that it has interrupted."""
+
+
+def columns(rows: Iterable[Sequence[object]]) -> list[list[object]]:
+    """Rows as one list per column, which `unnest(?)` turns back to rows; there must be at least one row.
+
+    One statement for any number of rows: `executemany` costs a statement per row, and fails on none.
+    """
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+class Changes:
+    """Tells waiting threads that something was enqueued or committed, without losing what came before the wait."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._count = 0
+        self._seen = threading.local()
+
+    def announce(self) -> None:
+        """Wake everybody who waits."""
+        with self._condition:
+            self._count += 1
+            self._condition.notify_all()
+
+    def look(self) -> None:
+        """Remember that this thread is about to look at the queues; only later changes end its next wait."""
+        self._seen.count = self._count
+
+    def wait(self, seconds: float) -> bool:
+        """Block until there is a change after this thread's last look or wait; whether there was one."""
+        with self._condition:
+            seen = getattr(self._seen, "count", self._count)
+            changed = self._condition.wait_for(lambda: self._count != seen, seconds)
+            self._seen.count = self._count
+        return changed
+
+
+class Database:
+    """A DuckDB database that every provider on the same file in this process shares.
+
+    `path` is None in memory; `users` counts those who have not closed it yet. Errors of DuckDB leave a transaction as
+    `StatementRefused`.
+    """
+
+    def __init__(self, root: Cursor, kv_model: KVModel, path: Path | None = None) -> None:
+        self.path = path
+        self.name = ":memory:" if path is None else path.name
+        self.kv_model = kv_model
+        self.identity = None if path is None else file_identity(path)
+        self.changes = Changes()
+        self.users = 0
+        self._root = root
+        self._owner = os.getpid()
+        self._write_lock = threading.RLock()
+        self._free = threading.local()
+        self._idle = threading.Condition()
+        self._busy: set[Cursor] = set()
+        self._closed = False
+
+    @contextmanager
+    def reading(self) -> Iterator[Cursor]:
+        """A read-only transaction: all its statements see the same committed state."""
+        with self._transaction("BEGIN TRANSACTION READ ONLY") as cursor:
+            yield cursor
+
+    @contextmanager
+    def writing(self) -> Iterator[Cursor]:
+        """A transaction that is kept whole, or not at all when anything is raised in it."""
+        self.check_process()
+        with self._write_lock:
+            self.check_file()
+            with self._transaction("BEGIN TRANSACTION") as cursor:
+                yield cursor
+
+    def check_process(self) -> None:
+        """Raise `StoreLocked` in a process that was forked while the store was open: it has no share in it."""
+        if os.getpid() != self._owner:
+            raise StoreLocked(self.path or self.name, f"process {self._owner}, from which this one was forked")
+
+    def check_file(self) -> None:
+        """Raise `StoreFileGone` when the path no longer leads to the file that is open."""
+        if self.path is not None and file_identity(self.path) != self.identity:
+            raise StoreFileGone(self.path)
+
+    def close(self) -> None:
+        """Wait for the writer, interrupt readers, close every cursor and release the file."""
+        with self._write_lock, self._idle:
+            if self._closed:
+                return
+            self._closed = True
+            for cursor in self._busy:
+                cursor.interrupt()
+            self._idle.wait_for(lambda: not self._busy, CLOSE_PATIENCE_S)
+            self._root.close()
+        self.changes.announce()
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Cursor]:
+        with self._cursor() as cursor:
+            try:
+                cursor.execute(begin)
+                yield cursor
+                cursor.execute("COMMIT")
+            except BaseException as error:
+                with suppress(duckdb.Error):  # the error may have ended the transaction already
+                    cursor.execute("ROLLBACK")
+                if isinstance(error, duckdb.Error):
+                    raise StatementRefused(self.name, str(error)) from error
+                raise
+
+    @contextmanager
+    def _cursor(self) -> Iterator[Cursor]:
+        """A cursor of this thread that is not in use; a call within a call gets another one."""
+        self.check_process()
+        free: list[Cursor] = self._free.__dict__.setdefault("cursors", [])
+        with self._idle:
+            if self._closed:
+                raise StoreClosed(self.name)
+            cursor = free.pop() if free else self._root.cursor()
+            self._busy.add(cursor)
+        try:
+            yield cursor
+            free.append(cursor)
+        except BaseException:
+            cursor.close()  # whatever state it is in, nobody gets it again
+            raise
+        finally:
+            with self._idle:
+                self._busy.discard(cursor)
+                self._idle.notify_all()
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode of a file, or None if there is none.
+
+    Never by opening it: closing any descriptor of a file drops all locks that this process has on it.
+    """
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino

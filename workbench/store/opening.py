@@ -1,0 +1,213 @@
+"""Opening and sharing: one `Database` per file in this process, made, checked or migrated on the way.
+
+DuckDB lets one process have a file. Within the process every opener of a path gets the same `Database`; the last one
+to close it releases the file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from workbench.runtime.errors import (
+    NoHistory,
+    NotADatabase,
+    StatementRefused,
+    StoreError,
+    StoreLocked,
+    StoreOpenWithOtherSettings,
+)
+from workbench.runtime.kv import DELTA, KVModel
+from workbench.store.database import Cursor, Database, file_identity
+from workbench.store.versions import NEWEST_OF, migrate, model_of, version_to_open
+
+# DuckDB would fetch an extension from the net for a file that looks like another database.
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+
+_open: dict[Path, Database] = {}
+_registry_lock = threading.RLock()
+
+
+def open_memory(kv_model: KVModel | None) -> Database:
+    """A database in memory that nobody else can open."""
+    model = kv_model or DELTA
+    root = duckdb.connect(":memory:", config=_CONFIG)
+    migrate(root, 0, NEWEST_OF[model])
+    database = Database(root, model)
+    database.users = 1
+    return database
+
+
+def open_file(path: str | Path, kv_model: KVModel | None) -> Database:
+    """The database of a file, shared within this process; give it back with `release`.
+
+    A file that does not exist is made, as `"delta"` unless `kv_model` says otherwise; an older one is migrated. All
+    locks in the file are dropped, as nobody can hold one any more. Raises `NotADatabase`, `NoHistory`,
+    `StoreTooNew`, `StoreModelMismatch`, `StoreLocked`, `StoreOpenWithOtherSettings` or `StoreFileGone`, each before
+    anything in the file is changed.
+    """
+    resolved = Path(path).resolve()
+    with _registry_lock:
+        database = _database_here(resolved)
+        if database is None:
+            database = _open_first(resolved, kv_model)
+            _open[resolved] = database
+        elif kv_model is not None and kv_model != database.kv_model:
+            raise StoreOpenWithOtherSettings(resolved, "kv_model", database.kv_model, kv_model)
+        database.users += 1
+    return database
+
+
+def release(database: Database) -> None:
+    """Give a database back; the last user closes it."""
+    database.check_process()
+    with _registry_lock:
+        database.users -= 1
+        if database.users == 0:
+            database.close()
+            if database.path is not None:
+                del _open[database.path]
+
+
+@contextmanager
+def reading_file(path: str | Path) -> Iterator[Cursor]:
+    """A read-only transaction on a store file, without changing it: no migration, no lock is dropped.
+
+    Works on a file that this process has open, too. Raises `NotADatabase`, `NoHistory` or `StoreLocked`.
+    """
+    resolved = Path(path).resolve()
+    with _registry_lock:
+        database = _database_here(resolved)
+    if database is not None:
+        with database.reading() as cursor:
+            yield cursor
+        return
+    connection = _connect(resolved, read_only=True)
+    try:
+        schema_version(connection, resolved)
+        yield connection
+    finally:
+        connection.close()
+
+
+def is_open_here(path: str | Path) -> bool:
+    """Whether this process has the file open as a store.
+
+    Ask before reading such a file in any other way: closing a second descriptor of it drops DuckDB's lock on it.
+    """
+    with _registry_lock:
+        return _find(Path(path).resolve()) is not None
+
+
+def schema_version(cursor: Cursor, path: Path) -> int:
+    """The schema version of a database file; raises `NoHistory` if it is none of ours."""
+    tables = tuple(str(name) for (name,) in cursor.execute("SELECT table_name FROM duckdb_tables()").fetchall())
+    if not {"workbench_meta", "history"} <= set(tables):
+        raise NoHistory(path, tables)
+    row = cursor.execute("SELECT max(schema_version) FROM workbench_meta").fetchone()
+    if row is None or row[0] is None:
+        raise NoHistory(path, tables)
+    return int(row[0])
+
+
+def _find(resolved: Path) -> Database | None:
+    by_path = _open.get(resolved)
+    if by_path is not None:
+        return by_path
+    identity = file_identity(resolved)
+    if identity is None:
+        return None
+    return next((database for database in _open.values() if database.identity == identity), None)  # a hard link
+
+
+def _database_here(resolved: Path) -> Database | None:
+    database = _find(resolved)
+    if database is not None:
+        database.check_process()
+        database.check_file()
+    return database
+
+
+def _open_first(path: Path, kv_model: KVModel | None) -> Database:
+    if not path.exists():
+        _create(path, kv_model or DELTA)
+    # Looked at read-only first: a file that is refused must not even have its write-ahead log folded in.
+    connection = _connect(path, read_only=True)
+    try:
+        version = schema_version(connection, path)
+        target = version_to_open(path, version, kv_model)
+    finally:
+        connection.close()
+    root = _connect(path, read_only=False)
+    try:
+        _prepare(root, version, target)
+    except duckdb.Error as error:
+        root.close()
+        raise StatementRefused(path.name, str(error)) from error
+    except BaseException:
+        root.close()
+        raise
+    return Database(root, model_of(target), path)
+
+
+def _prepare(root: Cursor, version: int, target: int) -> None:
+    """Migrate and drop all locks, in one transaction."""
+    root.execute("BEGIN TRANSACTION")
+    migrate(root, version, target)
+    root.execute("DELETE FROM instance_locks")
+    root.execute("UPDATE orchestrator_queue SET lock_token = NULL WHERE lock_token IS NOT NULL")
+    root.execute("UPDATE worker_queue SET lock_token = NULL, locked_until_ms = NULL WHERE lock_token IS NOT NULL")
+    root.execute("COMMIT")
+
+
+def _create(path: Path, kv_model: KVModel) -> None:
+    """Make a store file; it appears under its name only when it is whole."""
+    if not path.parent.is_dir():
+        raise StoreError(f"{path.name} cannot be made: its folder {path.parent.name!r} does not exist")
+    unfinished = path.with_name(f"{path.name}.new-{os.getpid()}")
+    unfinished.unlink(missing_ok=True)
+    root = _connect(unfinished, read_only=False)
+    try:
+        migrate(root, 0, NEWEST_OF[kv_model])
+    finally:
+        root.close()
+    try:
+        path.hardlink_to(unfinished)  # unlike a rename it never replaces a file that another process just made
+    except FileExistsError:
+        pass
+    except OSError:  # a file system without hard links
+        unfinished.rename(path)
+    unfinished.unlink(missing_ok=True)
+
+
+def _connect(path: Path, *, read_only: bool) -> Cursor:
+    try:
+        return duckdb.connect(str(path), read_only=read_only, config=_CONFIG)
+    except duckdb.Error as error:
+        raise _opening_error(path, error) from error
+
+
+_HELD_BY = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
+
+
+def _opening_error(path: Path, error: duckdb.Error) -> StoreError:
+    text = str(error)
+    held = _HELD_BY.search(text)
+    if held is not None:
+        return StoreLocked(path, f"{Path(held['program']).name} (process {held['pid']})")
+    if "Could not set lock" in text:
+        return StoreLocked(path, "another process")
+    if isinstance(error, duckdb.ConnectionException):
+        return StoreError(f"{path.name} is open in this process through duckdb itself; close that connection first")
+    if isinstance(error, duckdb.PermissionException) or "Permission denied" in text:
+        return StoreError(f"{path.name} cannot be opened: permission denied")
+    return NotADatabase(path, text.splitlines()[0].replace(str(path), path.name))
