@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -196,17 +197,32 @@ def read_execution(instance_id: str, stored: StoredExecution) -> RecordedExecuti
         if reason is not None:
             found.append((f"event {row.event_id}", reason))
     found += check_sequence(events, stored.status)
+    turns, refused = stored.turns, stored.refused
+    soft: tuple[int, ...] = ()
+    if turns is not None and not _count_up(turns):
+        found.append(("turns", f"their stored numbers are {_shortened(turns)} and do not count 1, 2, 3 …"))
+        turns, refused = None, frozenset()
+    if turns is None:
+        turns, soft = infer_turns(events)
     checked = damages(instance_id, stored.execution_id, found)
-    turns, soft = (stored.turns, ()) if stored.turns is not None else infer_turns(events)
     return RecordedExecution(
         execution_id=stored.execution_id,
         status=stored.status,
         output=stored.output,
-        history=History(tuple(events), tuple(row.text for row in stored.rows), turns, stored.refused),
-        turns_inferred=stored.turns is None,
+        history=History(tuple(events), tuple(row.text for row in stored.rows), turns, refused),
+        turns_inferred=turns is not stored.turns,
         soft_boundaries=soft,
         damage=stored.damage + tuple(damage for damage in checked if damage not in stored.damage),
     )
+
+
+def _count_up(turns: Sequence[int]) -> bool:
+    return all(turn - before in (0, 1) for before, turn in pairwise((0, *turns))) and (not turns or turns[0] == 1)
+
+
+def _shortened(turns: Sequence[int]) -> str:
+    shown = ", ".join(str(turn) for turn in turns[:8])
+    return shown if len(turns) <= 8 else f"{shown}, …"
 
 
 def stored_rows(execution: RecordedExecution) -> tuple[Row, ...]:
