@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -16,6 +16,9 @@ from workbench.runtime.events import Event
 from workbench.runtime.kv import DELTA, Entry, KVModel, Tables, apply_turn, snapshot
 from workbench.runtime.limits import Limits
 from workbench.runtime.provider import ExecutionInfo, History, Provider
+
+if TYPE_CHECKING:
+    from workbench.recordings.replay import Replay
 
 DUROXIDE_WRITER: Final = "duroxide-"
 UNKNOWN_WRITER: Final = "unknown"
@@ -131,6 +134,18 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(source, str) and source.lstrip().startswith("{"):
             return decode(source)
         return read(Path(source))
+
+    def replay(
+        self,
+        code: Callable[..., Any] | None = None,
+        kv_model: KVModel | None = None,
+        limits: Limits | None = None,
+        keep_locals: bool = False,
+    ) -> Replay:
+        """Run the recorded turns against `code`, or show them without; see `workbench.recordings.replay.replay`."""
+        from workbench.recordings.replay import replay
+
+        return replay(self, code, kv_model, limits, keep_locals)
 
     def __repr__(self) -> str:
         damaged = ", damaged" if self.damage else ""

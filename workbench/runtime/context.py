@@ -313,7 +313,8 @@ class OrchestrationContext:
         journal = self._journal
         if journal.enter():
             record = journal.match(Action((ev.KV_SET, key, value), {"last_updated_at_ms": journal.now_ms}))
-            self._kv.set(key, value, int(record.event.last_updated_at_ms or 0), record.event_id)
+            event = record.event
+            self._kv.set(key, str(event.value), int(event.last_updated_at_ms or 0), record.event_id)
             journal.measure("duroxide.kv.set", "INFO", "kv.set", {"key": key, "value_len": len(value.encode())})
 
     def get_kv_value(self, key: str) -> str | None:

@@ -65,6 +65,7 @@ class Execution:
     """
 
     journal_class: type[Journal] = Journal
+    key_values_class: type[KeyValues] = KeyValues
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class Execution:
         self.instance_id = instance_id
         self.execution_id = execution_id
         self.started: ev.Event | None = None
-        self.key_values = KeyValues(kv_snapshot or {})
+        self.key_values = self.key_values_class(kv_snapshot or {})
         self.journal = self.journal_class(instance_id, execution_id, turns, dialect)
         self.number = 0
         self.finished: Finished | None = None
@@ -266,7 +267,7 @@ class Execution:
         if leaf is None:
             if source in self.outcomes:
                 self._warnings.append(f"a second outcome for event {source} was ignored")
-            else:
+            elif self.journal.unknown_event(source) is None:
                 text = f"no matching schedule for completion id={source}"
                 self.journal.diverge("broken history", event, None, text)
             return

@@ -134,6 +134,13 @@ class Journal:
             raise ReplayStopped
         if turn.abort == "engine":
             return self._write(action)
+        if turn.unknown:
+            unknown = turn.unknown[0]
+            text = (
+                f"event {unknown.event_id} is a {unknown.type} of {unknown.duroxide_version}, which is not known here"
+            )
+            self.diverge("broken history", unknown, action, text)
+            raise ReplayStopped
         later = self._first_later_record()
         moved = later is not None and later.signature == action.signature
         message = f"an operation that is not in the recorded turn: {action.kind}"
@@ -161,6 +168,10 @@ class Journal:
         self.next_event_id += 1
         self.new_events.append(event)
         return event
+
+    def unknown_event(self, event_id: int) -> ev.Event | None:
+        """The recorded event of unknown type with this id, if there is one."""
+        return next((event for turn in self.turns for event in turn.unknown if event.event_id == event_id), None)
 
     def _first_later_record(self) -> Record | None:
         for turn in self.turns:

@@ -1,0 +1,29 @@
+"""How public objects show themselves: the renderers in `views` are found by name when they are called.
+
+The one sanctioned link upwards, so that a `Turn` of the runtime floor has `.text()` although the renderers stand
+above it, and so that nothing of pandas or widgets is loaded before it is needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, ClassVar
+
+
+class Shown:
+    """Gives a class `repr`, `.text()`, `_repr_html_()` and `.frame()` from the module `workbench.views.<view>`."""
+
+    _view: ClassVar[str]
+
+    def _renderer(self) -> Any:
+        return importlib.import_module(f"workbench.views.{self._view}")
+
+    def text(self) -> str:
+        """A few lines of plain text, the same on every run."""
+        return str(self._renderer().text(self))
+
+    def __repr__(self) -> str:
+        return str(self._renderer().line(self))
+
+    def _repr_html_(self) -> str:
+        return str(self._renderer().html(self))
