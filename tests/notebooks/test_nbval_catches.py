@@ -6,6 +6,7 @@ Each notebook is copied once for every such change, and nbval must name exactly 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -59,9 +60,10 @@ def change(path: Path, what: re.Pattern[str], to: str) -> int | None:
 
 def failures(folder: Path) -> set[tuple[str, int]]:
     """Run nbval over the notebooks below `folder`; returns folder and code cell of what failed."""
-    command = [sys.executable, "-m", "pytest", "-c", "pyproject.toml", f"--rootdir={ROOT}", "-p", "no:cacheprovider"]
-    command += ["--nbval", "--quiet", "--tb=no", "-rf", str(folder)]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "pytest", "-c", "pyproject.toml", f"--rootdir={ROOT}", "-p", "nbval.plugin"]
+    command += ["-p", "no:cacheprovider", "--nbval", "--quiet", "--tb=no", "-rf", str(folder)]
+    environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode in (0, 1), ran.stdout + ran.stderr
     return {
         (where, int(cell))
