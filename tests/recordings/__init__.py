@@ -1,0 +1,1 @@
+"""Tests of recordings and their sources; `files` makes the files that they read."""
