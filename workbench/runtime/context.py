@@ -14,7 +14,7 @@ import msgspec
 from workbench.runtime import events as ev
 from workbench.runtime import payload
 from workbench.runtime.actions import Action
-from workbench.runtime.errors import KVDecodeError
+from workbench.runtime.errors import InvalidTask, KVDecodeError
 from workbench.runtime.journal import Journal
 from workbench.runtime.key_values import FROM_SNAPSHOT, KeyValues
 from workbench.runtime.tasks import (
@@ -101,8 +101,9 @@ class OrchestrationContext:
     def schedule_activity_with_retry(self, name: str, input: object, retry: dict[str, Any]) -> RetryTask:  # noqa: A002
         """Run an activity again when it fails.
 
-        `retry` has `max_attempts` (default 3), `timeout_ms` for one attempt, and `backoff` (a text: `"fixed"`, or
-        nothing for 100 ms, 200 ms, 400 ms …).
+        `retry` has `max_attempts` (default 3), `timeout_ms` for each attempt (`total_timeout_ms` means the same, as
+        in the SDK), and `backoff`: nothing or `"exponential"` for 100, 200, 400 ms …, `"fixed"` for 1,000 ms each,
+        any other text for 100, 200, 300 ms …. Raises `InvalidTask` for an attempt count below 1.
         """
         return self._retry(ActivityTask(str(name), payload.dump(f"the input of activity {name!r}", input)), retry)
 
@@ -137,21 +138,21 @@ class OrchestrationContext:
         return self._retry(ActivityTask(str(name), _raw(name, input), session_id), retry or {})
 
     def _retry(self, activity: ActivityTask, retry: dict[str, Any]) -> RetryTask:
-        return self._made(
-            RetryTask(
-                activity,
-                retry.get("max_attempts", retry.get("maxAttempts", 3)),
-                retry.get("timeout_ms", retry.get("timeoutMs")),
-                retry.get("total_timeout_ms", retry.get("totalTimeoutMs")),
-                retry.get("backoff"),
-            )
-        )
+        attempts = _whole("max_attempts", retry.get("max_attempts", retry.get("maxAttempts", 3)), 1)
+        timeouts = []
+        for name, camel in (("timeout_ms", "timeoutMs"), ("total_timeout_ms", "totalTimeoutMs")):
+            value = retry.get(name, retry.get(camel))
+            timeouts.append(None if value is None else _whole(name, value, 0))
+        backoff = retry.get("backoff")
+        if backoff is not None and not isinstance(backoff, str):
+            raise InvalidTask(f"backoff is a text such as 'fixed', not {type(backoff).__name__} {backoff!r}")
+        return self._made(RetryTask(activity, attempts, timeouts[0], timeouts[1], backoff))
 
     # Time, events, queues.
 
     def schedule_timer(self, delay_ms: int) -> TimerTask:
-        """Wake up after `delay_ms` milliseconds; yields None."""
-        return self._made(TimerTask(delay_ms))
+        """Wake up after `delay_ms` milliseconds, a whole number from 0 up; yields None."""
+        return self._made(TimerTask(_whole("delay_ms", delay_ms, 0)))
 
     def wait_for_event(self, name: str) -> EventTask:
         """Wait for an external event; one that arrived before this wait was recorded is lost."""
@@ -452,6 +453,12 @@ def decode_kv(key: str, text: str, type: Any = None) -> Any:  # noqa: A002
         return value if type is None else msgspec.convert(value, type)
     except (ValueError, msgspec.ValidationError) as error:
         raise KVDecodeError(key, str(error)) from None
+
+
+def _whole(what: str, value: object, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidTask(f"{what} is a whole number from {least} up, not {type(value).__name__} {value!r}")
+    return value
 
 
 def _raw(name: str, input_value: object) -> str:

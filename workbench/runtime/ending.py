@@ -37,14 +37,6 @@ DROPPED_CHILD = "parent dropped sub-orchestration future"
 CANCELLED_PARENT = "parent canceled"
 
 
-class Outstanding(msgspec.Struct, frozen=True):
-    """What is under way: activities without outcome, subscriptions (id, `event` or `queue`), children's full ids."""
-
-    activities: tuple[int, ...]
-    subscriptions: tuple[tuple[int, str], ...]
-    children: tuple[str, ...] = ()
-
-
 class Outcome(msgspec.Struct, frozen=True):
     """How the code left the turn; `cancelled` when that decided it, `aborted` when the engine did."""
 
@@ -61,6 +53,8 @@ def end_new_turn(execution: Execution, arrivals: Sequence[ev.Event], failure: di
     if outcome.aborted:
         _discard_operations(execution, arrivals)
     operations = execution.journal.new_events[len(arrivals) :]
+    first_new_id = arrivals[-1].event_id + 1 if arrivals else 0
+    in_flight = tuple(event_id for event_id in activities_in_flight(execution) if event_id < first_new_id)
     cancelled_activities = []
     messages: list[ms.Message] = []
     if not outcome.aborted and not outcome.cancelled and outcome.status != "ContinuedAsNew":
@@ -88,6 +82,7 @@ def end_new_turn(execution: Execution, arrivals: Sequence[ev.Event], failure: di
         activities=tuple(_activities(execution, operations)) if running else (),
         messages=(*started, *messages),
         cancelled_activities=tuple(cancelled_activities),
+        in_flight=in_flight,
         waiting_for=tuple(describe_leaf(leaf) for leaf in execution.waiting_for()) if running else (),
     )
 
@@ -153,8 +148,8 @@ def _write_dropped(execution: Execution) -> tuple[list[int], list[ms.Message]]:
 
 def _write_ending(execution: Execution, outcome: Outcome) -> list[int]:
     journal = execution.journal
-    outstanding = outstanding_now(execution)
-    for event_id, kind in outstanding.subscriptions:
+    in_flight = activities_in_flight(execution)
+    for event_id, kind in open_subscriptions(execution):
         journal.append(_BREADCRUMB[kind], event_id, reason=ev.ORCHESTRATION_TERMINAL)
     if outcome.status == "Completed":
         journal.append(ev.COMPLETED, output=outcome.output)
@@ -162,24 +157,38 @@ def _write_ending(execution: Execution, outcome: Outcome) -> list[int]:
         journal.append(ev.CONTINUED_AS_NEW, input=outcome.output)
     else:
         journal.append(ev.FAILED, details=outcome.details)
-    for event_id in outstanding.activities:
+    for event_id in in_flight:
         journal.append(ev.ACTIVITY_CANCEL_REQUESTED, event_id, reason=_CANCEL_ROW[outcome.status])
-    return list(outstanding.activities)
+    return list(in_flight)
 
 
-def outstanding_now(execution: Execution) -> Outstanding:
-    """What is under way at the end of this turn, in the order of its rows."""
-    in_flight = (
-        event_id
-        for event_id, kind in execution.schedules.items()
-        if kind == "activity" and event_id not in execution.outcomes and event_id not in execution.dropped_activities
+def activities_in_flight(execution: Execution) -> tuple[int, ...]:
+    """The scheduled activities without outcome and without cancel row, by event id."""
+    return tuple(
+        sorted(
+            event_id
+            for event_id, kind in execution.schedules.items()
+            if kind == "activity"
+            and event_id not in execution.outcomes
+            and event_id not in execution.dropped_activities
+        )
     )
-    subscriptions = ((leaf.event_id, str(leaf.kind)) for leaf in execution.subscriptions.values())
-    return Outstanding(
-        tuple(sorted(in_flight)),
-        tuple(sorted(subscriptions, key=lambda each: (_KIND_ORDER[each[1]], each[0]))),
-        tuple(execution.children.values()),
-    )
+
+
+def open_subscriptions(execution: Execution) -> list[tuple[int, str]]:
+    """The subscriptions that an ending leaves open, events first, in the order of their rows.
+
+    As the reference counts them, in the rows and not in what the code got: each queue message takes the lowest
+    subscription of its name, each event the lowest that was there before it.
+    """
+    left = dict(sorted(execution.subscriptions.items()))
+    for kind, name, event_id in execution.received:
+        taken = next(
+            (i for i, each in left.items() if each == (kind, name) and (kind == "queue" or i < event_id)), None
+        )
+        if taken is not None:
+            del left[taken]
+    return sorted(((i, kind) for i, (kind, _) in left.items()), key=lambda each: (_KIND_ORDER[each[1]], each[0]))
 
 
 def _activities(execution: Execution, operations: Iterable[ev.Event]) -> Iterable[ms.ActivityExecute]:
@@ -258,28 +267,27 @@ def _continue_as_new(execution: Execution, started: ev.Event) -> ms.ContinueAsNe
     )
 
 
-def outstanding_in_history(events: Iterable[ev.Event]) -> Outstanding:
-    """What these events leave under way, told from them alone; for code that has left its history."""
-    activities: dict[int, None] = {}
+def subscriptions_in_history(
+    events: Iterable[ev.Event],
+) -> tuple[dict[int, tuple[str, str]], list[tuple[str, str, int]]]:
+    """Subscriptions without a dropped row (kind, name), and what was received (kind, name, event id)."""
+    kinds = {ev.EVENT_SUBSCRIBED: "event", ev.QUEUE_SUBSCRIBED: "queue"}
+    arrivals = {ev.EVENT_RECEIVED: "event", ev.QUEUE_MESSAGE: "queue"}
     subscriptions: dict[int, tuple[str, str]] = {}
+    received: list[tuple[str, str, int]] = []
     for event in events:
-        source = event.source_event_id or 0
-        if event.type == ev.ACTIVITY_SCHEDULED:
-            activities[event.event_id] = None
-        elif event.type in (ev.ACTIVITY_COMPLETED, ev.ACTIVITY_FAILED, ev.ACTIVITY_CANCEL_REQUESTED):
-            activities.pop(source, None)
+        if event.type in kinds:
+            subscriptions[event.event_id] = (kinds[event.type], str(event.name))
+        elif event.type in arrivals:
+            received.append((arrivals[event.type], str(event.name), event.event_id))
         elif event.type in (ev.EVENT_SUBSCRIPTION_CANCELLED, ev.QUEUE_SUBSCRIPTION_CANCELLED):
-            subscriptions.pop(source, None)
-        elif event.type == ev.EVENT_SUBSCRIBED:
-            subscriptions[event.event_id] = ("event", str(event.name))
-        elif event.type == ev.QUEUE_SUBSCRIBED:
-            subscriptions[event.event_id] = ("queue", str(event.name))
-        elif event.type in (ev.EVENT_RECEIVED, ev.QUEUE_MESSAGE):
-            kind = "event" if event.type == ev.EVENT_RECEIVED else "queue"
-            taken = next((i for i, each in subscriptions.items() if each == (kind, str(event.name))), 0)
-            subscriptions.pop(taken, None)
-    left = [(event_id, kind) for event_id, (kind, _) in subscriptions.items()]
-    return Outstanding(tuple(activities), tuple(sorted(left, key=lambda each: (_KIND_ORDER[each[1]], each[0]))))
+            subscriptions.pop(event.source_event_id or 0, None)
+    return subscriptions, received
+
+
+def cancelled_in_history(events: Iterable[ev.Event]) -> set[int]:
+    """The activities that have a cancel row."""
+    return {event.source_event_id or 0 for event in events if event.type == ev.ACTIVITY_CANCEL_REQUESTED}
 
 
 def schedules_in_history(events: Iterable[ev.Event]) -> tuple[dict[int, str], set[int]]:

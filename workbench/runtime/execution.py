@@ -26,17 +26,22 @@ from workbench.runtime.code import (
     resume,
     start_code,
 )
+from workbench.runtime.composites import invalid_member_text, is_invalid_member, refusal
 from workbench.runtime.context import OrchestrationContext
 from workbench.runtime.dialect import WORKBENCH, Dialect
 from workbench.runtime.divergence import Divergence
-from workbench.runtime.ending import end_new_turn, outstanding_in_history, schedules_in_history
-from workbench.runtime.errors import InvalidTask, NotATask, ReplayStopped
+from workbench.runtime.ending import (
+    cancelled_in_history,
+    end_new_turn,
+    schedules_in_history,
+    subscriptions_in_history,
+)
+from workbench.runtime.errors import NotATask, ReplayStopped
 from workbench.runtime.journal import Journal
 from workbench.runtime.key_values import KeyValues
 from workbench.runtime.kv import Entry
 from workbench.runtime.replayed_turn import end_recorded_turn
 from workbench.runtime.tasks import (
-    SYSTEM_READS,
     ActivityTask,
     AllTask,
     ChildTask,
@@ -51,7 +56,7 @@ from workbench.runtime.tasks import (
 )
 from workbench.runtime.turn_result import TurnResult
 from workbench.runtime.turns import NewTurn, RecordedTurn
-from workbench.runtime.waiting import All, Composite, Leaf, LeafKind, Race, Retry, Waiting
+from workbench.runtime.waiting import All, Composite, Leaf, LeafKind, Race, Retry, Waiting, settled
 
 Code = Callable[..., Any]
 
@@ -92,7 +97,10 @@ class Execution:
         self.versions: dict[int, str | None] = {}
         self.dropped_activities: set[int] = set()
         self.dropped: list[Leaf] = []
-        self.subscriptions: dict[int, Leaf] = {}
+        self.subscriptions: dict[int, tuple[str, str]] = {}
+        """Kind (`event` or `queue`) and name of every subscription without a dropped row."""
+        self.received: list[tuple[str, str, int]] = []
+        """Kind, name and event id of every external event and queue message."""
         self.messages: list[list[Any]] = []
         """Queue messages of this execution in order of arrival: name, data, taken."""
         self._code_function = code
@@ -198,6 +206,7 @@ class Execution:
             "orchestration": "" if started is None else str(started.name),
             "version": "" if started is None else str(started.version),
             "parent_instance": None if started is None else cast("str | None", started.parent_instance),
+            "started": started,
             "logs": tuple(self.journal.logs),
             "measures": tuple(self.journal.measures),
         }
@@ -251,6 +260,7 @@ class Execution:
             name = str(event.name)
             message = [name, str(event.data), False]
             self.messages.append(message)
+            self.received.append(("queue", name, event.event_id))
             self._buffers.setdefault(name, deque()).append(message)
             self._feed(name)
         self._wake(event)
@@ -283,13 +293,13 @@ class Execution:
             leaf.settle(False, payload.load(str(event.result)))
 
     def _deliver_event(self, event: ev.Event) -> None:
+        self.received.append(("event", str(event.name), event.event_id))
         bound = self._bound.get(str(event.name))
         if not bound:
             self._unhandled.append(event)
             self._warnings.append(f"event {event.name} arrived, nobody waiting")
             return
         leaf = bound.pop(0)
-        self.subscriptions.pop(leaf.event_id, None)
         if leaf.dropped:
             self._unhandled.append(event)
             self._warnings.append(f"event {event.name} arrived, its wait had just lost a race")
@@ -315,7 +325,6 @@ class Execution:
         buffer, takers = self._buffers.get(name), self._takers.get(name)
         while buffer and takers:
             leaf = takers.pop(0)
-            self.subscriptions.pop(leaf.event_id, None) if not leaf.dropped else None
             if leaf.dropped:
                 continue
             message = buffer.popleft()
@@ -343,6 +352,9 @@ class Execution:
                 self._finish(Finished(None, NotATask(yielded)))
                 return
             waiting = self._schedule_yielded(yielded)
+            if isinstance(waiting.value, NotATask):
+                self._finish(Finished(None, waiting.value))
+                return
             if not waiting.done:
                 self._waiting = waiting
                 return
@@ -358,22 +370,11 @@ class Execution:
     # Scheduling what is yielded.
 
     def _schedule_yielded(self, task: Task) -> Waiting:
-        problem = self._refusal(task)
-        if problem is not None:
+        error = refusal(task, self.journal.dialect.lenient_composites)
+        if error is not None:
             self._forget(task)
-            return _settled(True, InvalidTask(problem))
+            return settled(True, error)
         return self._schedule(task, None, 0)
-
-    def _refusal(self, task: Task) -> str | None:
-        if isinstance(task, RaceTask) and len(task.tasks) != 2:
-            return f"race takes exactly two tasks, not {len(task.tasks)}"
-        if isinstance(task, AllTask | RaceTask) and not self.journal.dialect.lenient_composites:
-            word = "all" if isinstance(task, AllTask) else "race"
-            for member in task.tasks:
-                problem = _member_problem(member)
-                if problem is not None:
-                    return f"{word} takes activities, timers, events, queues and sub-orchestrations; {problem}"
-        return None
 
     def _schedule(self, task: Any, parent: Composite | None, index: int) -> Waiting:
         self._forget(task)
@@ -393,7 +394,7 @@ class Execution:
             return retry
         if isinstance(task, DetachedTask):
             self._start_detached(task)
-            return _settled(False, None)
+            return settled(False, None)
         return self._schedule_leaf(task, parent, index)
 
     def _schedule_race(self, task: RaceTask, parent: Composite | None, index: int) -> Waiting:
@@ -406,11 +407,8 @@ class Execution:
         return race
 
     def _schedule_member(self, member: Any, parent: Composite, index: int) -> Waiting:
-        if self.journal.dialect.lenient_composites and _member_problem(member) is not None:
-            word = "join" if isinstance(parent, All) else "select"
-            invalid = Leaf(None, parent, index, "invalid", 0)
-            invalid.done, invalid.failed, invalid.value = True, True, f"unsupported task in {word}"
-            return invalid
+        if self.journal.dialect.lenient_composites and is_invalid_member(member):
+            return settled(True, invalid_member_text(isinstance(parent, All)), parent, index)
         return self._schedule(member, parent, index)
 
     def _schedule_leaf(self, task: Task, parent: Composite | None, index: int) -> Leaf:
@@ -419,7 +417,7 @@ class Execution:
         leaf = Leaf(task, parent, index, kind, record.event_id)
         if kind in ("event", "queue"):
             self._unbound.append(leaf)
-            self.subscriptions[record.event_id] = leaf
+            self.subscriptions[record.event_id] = (kind, cast("EventTask | QueueTask", task).name)
         else:
             self._open[record.event_id] = leaf
             self.schedules[record.event_id] = kind
@@ -434,8 +432,8 @@ class Execution:
             signature = activity_signature(task.name, task.input, task.session_id, task.tag)
             return Action(signature, {} if signature[2] == task.input else {"input": task.input}), "activity"
         if isinstance(task, TimerTask):
-            delay_ms = max(0, int(task.delay_ms))
-            return Action((ev.TIMER_CREATED,), {"delay_ms": delay_ms, "fire_at_ms": journal.now_ms + delay_ms}), "timer"
+            delay = {"delay_ms": task.delay_ms, "fire_at_ms": journal.now_ms + task.delay_ms}
+            return Action((ev.TIMER_CREATED,), delay), "timer"
         if isinstance(task, EventTask):
             return Action((ev.EVENT_SUBSCRIBED, task.name)), "event"
         if isinstance(task, QueueTask):
@@ -479,16 +477,11 @@ class Execution:
     def _let_no_code_see(self, arrivals: Sequence[ev.Event], recorded: Sequence[ev.Event]) -> None:
         """The code is not run for these arrivals; after a divergence what is under way is told from the events."""
         self.started = self.started or next(iter([*recorded, *arrivals]), None)
-        if not self.diverged:
-            self.outcomes.update(event.source_event_id or 0 for event in arrivals)
-            return
-        outstanding = outstanding_in_history([*recorded, *arrivals])
-        in_flight = set(outstanding.activities)
-        self.dropped_activities = {i for i, kind in self.schedules.items() if kind == "activity"} - in_flight
-        self.subscriptions = {
-            event_id: Leaf(None, None, 0, "event" if kind == "event" else "queue", event_id)
-            for event_id, kind in outstanding.subscriptions
-        }
+        self.outcomes.update(event.source_event_id or 0 for event in arrivals)
+        if self.diverged:
+            self.subscriptions, self.received = subscriptions_in_history(recorded)
+            self.dropped_activities = cancelled_in_history(recorded)
+        self.received += subscriptions_in_history(arrivals)[1]
 
     def release_dropped(self) -> None:
         """At the end of a turn dropped subscriptions lose their place (until then they hold it)."""
@@ -511,22 +504,4 @@ def _failure_that_no_code_sees(
     for event in arrivals:
         if event.details is not UNSET and not ev.is_application_error(event.details):
             return event.details
-    return None
-
-
-def _settled(failed: bool, value: Any) -> Leaf:
-    leaf = Leaf(None, None, 0, "invalid", 0)
-    leaf.done, leaf.failed, leaf.value = True, failed, value
-    return leaf
-
-
-def _member_problem(member: object) -> str | None:
-    if isinstance(member, AllTask | RaceTask):
-        return "one inside another is not possible: yield the inner one first"
-    if isinstance(member, DetachedTask | ContinueAsNewTask):
-        return f"{member.describe()!r} finishes at once: yield it on its own"
-    if isinstance(member, ActivityTask) and member.name in SYSTEM_READS:
-        return "ctx.utc_now() and ctx.new_guid() must be yielded on their own"
-    if not isinstance(member, Task):
-        return f"{type(member).__name__} {member!r} is no task"
     return None

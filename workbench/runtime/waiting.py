@@ -61,6 +61,13 @@ class Leaf(Waiting):
         return [] if self.done else [self]
 
 
+def settled(failed: bool, value: Any, parent: Composite | None = None, index: int = 0) -> Leaf:
+    """Something that was done the moment it was asked for."""
+    leaf = Leaf(None, parent, index, "invalid", 0)
+    leaf.done, leaf.failed, leaf.value = True, failed, value
+    return leaf
+
+
 class Composite(Waiting):
     """Base of what waits for several."""
 
@@ -145,8 +152,9 @@ class Retry(Composite):
     def _next_attempt(self) -> None:
         self.attempt += 1
         self.members = [self.schedule(self.retry.activity, self, 0)]
-        if self.retry.timeout_ms is not None:
-            self.members.append(self.schedule(TimerTask(self.retry.timeout_ms), self, 1))
+        timeout_ms = self.retry.timeout_ms if self.retry.total_timeout_ms is None else self.retry.total_timeout_ms
+        if timeout_ms is not None:
+            self.members.append(self.schedule(TimerTask(timeout_ms), self, 1))
 
     def member_settled(self, member: Waiting) -> None:
         """An attempt has an outcome, its time is up, or the wait before the next one is over."""
@@ -160,19 +168,17 @@ class Retry(Composite):
         elif not member.failed or self.attempt >= self.retry.max_attempts:
             self.settle(member.failed, member.value)
         else:
-            delay_ms = backoff_delay_ms(self.retry.backoff, self.attempt)
-            if delay_ms > 0:
-                self.members = [self.schedule(TimerTask(delay_ms), self, 2)]
-            else:
-                self._next_attempt()
+            delay = TimerTask(backoff_delay_ms(self.retry.backoff, self.attempt))
+            self.members = [self.schedule(delay, self, 2)]
 
 
 def backoff_delay_ms(backoff: str | None, attempt: int) -> int:
-    """How long to wait after failed attempt number `attempt` (from 1), ms: doubling from 100 up to 30,000."""
-    if backoff == "none":
-        return 0
+    """How long to wait after failed attempt number `attempt` (from 1), ms; never more than 30,000.
+
+    Nothing or `"exponential"`: 100, 200, 400 …; `"fixed"`: 1,000 each; any other text: 100, 200, 300 …
+    """
     if backoff == "fixed":
         return 1_000
-    if backoff == "linear":
-        return 100 * attempt
-    return min(30_000, int(100 * 2 ** (attempt - 1)))
+    if backoff is None or backoff == "exponential":
+        return min(30_000, 100 * 2 ** min(attempt - 1, 10))
+    return min(30_000, 100 * attempt)

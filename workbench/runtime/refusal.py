@@ -1,0 +1,119 @@
+"""Holding a finished turn to the limits: pure, called by dispatcher and replay alike (spec 001, "Enforcement").
+
+Order and texts are the specification's and the reference's (facts §6.2, §6.3); what a refused turn keeps is
+DESIGN §4: its arrivals and one failure, so that folding the events always equals the tables.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET
+
+from workbench.runtime import events as ev
+from workbench.runtime import messages as ms
+from workbench.runtime.ending import parent_notice
+from workbench.runtime.limits import Limits
+from workbench.runtime.turn_result import TurnResult
+
+
+def broken_limit(result: TurnResult, limits: Limits) -> str | None:
+    """The text of the first limit that a new turn breaks, or None."""
+    return _status(result, limits) or _tag(result, limits) or _value(result, limits) or _keys(result, limits)
+
+
+def _status(result: TurnResult, limits: Limits) -> str | None:
+    updates = [event.status for event in result.events if event.type == ev.STATUS_UPDATED]
+    last = next((status for status in reversed(updates) if isinstance(status, str)), None)
+    size = 0 if last is None else len(last.encode())
+    if size > limits.custom_status_bytes:
+        return f"Custom status size ({size} bytes) exceeds limit ({limits.custom_status_bytes} bytes)"
+    return None
+
+
+def _tag(result: TurnResult, limits: Limits) -> str | None:
+    for event in result.events:
+        if event.type == ev.ACTIVITY_SCHEDULED and event.tag is not UNSET:
+            size = len(event.tag.encode())
+            if size > limits.tag_name_bytes:
+                limit = limits.tag_name_bytes
+                return f"Activity '{event.name}' tag size ({size} bytes) exceeds limit ({limit} bytes)"
+    return None
+
+
+def _value(result: TurnResult, limits: Limits) -> str | None:
+    for event in result.events:
+        if event.type == ev.KV_SET:
+            size = len(str(event.value).encode())
+            if size > limits.kv_value_bytes:
+                limit = limits.kv_value_bytes
+                return f"KV value for key '{event.key}' ({size} bytes) exceeds limit ({limit} bytes)"
+    return None
+
+
+def _keys(result: TurnResult, limits: Limits) -> str | None:
+    if result.key_count > limits.kv_keys:
+        return f"KV key count ({result.key_count}) exceeds limit ({limits.kv_keys})"
+    return None
+
+
+def refuse(result: TurnResult, limits: Limits) -> TurnResult:
+    """The turn as it is committed: itself, or, when it breaks a limit, its refusal.
+
+    A refusal keeps the arrivals, one failure, the notice to the parent and the cancels of work already in flight.
+    Unread queue messages beyond `carried_messages` are not carried over continue-as-new; the oldest are.
+    """
+    if result.replayed or result.divergence is not None or not result.arrivals:
+        return result
+    text = broken_limit(result, limits)
+    if text is None:
+        return _carry_less(result, limits)
+    details = ev.application_error(text)
+    last = result.arrivals[-1]
+    failed = ev.new_event(
+        last.instance_id, last.execution_id, last.event_id + 1, result.now_ms, ev.FAILED, details=details
+    )
+    started_here = {message.instance for message in result.messages if isinstance(message, ms.StartOrchestration)}
+    kept: list[ms.Message] = [
+        message
+        for message in result.messages
+        if isinstance(message, ms.CancelInstance) and message.instance not in started_here
+    ]
+    if result.started is not None and result.started.parent_instance and result.started.parent_id:
+        kept.append(parent_notice(result.started, "null", details))
+    return msgspec.structs.replace(
+        result,
+        status="Failed",
+        output=text,
+        details=details,
+        events=(*result.arrivals, failed),
+        activities=(),
+        messages=tuple(kept),
+        cancelled_activities=result.in_flight,
+        waiting_for=(),
+        refused=text,
+        measures=(*result.measures, *_limit_measures(result, limits, text)),
+    )
+
+
+def _carry_less(result: TurnResult, limits: Limits) -> TurnResult:
+    kept: list[ms.Message] = []
+    lost = 0
+    for message in result.messages:
+        if isinstance(message, ms.ContinueAsNew) and len(message.carry_forward_events) > limits.carried_messages:
+            lost = len(message.carry_forward_events) - limits.carried_messages
+            carried = message.carry_forward_events[: limits.carried_messages]
+            kept.append(msgspec.structs.replace(message, carry_forward_events=carried))
+        else:
+            kept.append(message)
+    if not lost:
+        return result
+    warning = f"{lost} unread queue messages were not carried over: the limit is {limits.carried_messages}"
+    return msgspec.structs.replace(result, messages=tuple(kept), warnings=(*result.warnings, warning))
+
+
+def _limit_measures(result: TurnResult, limits: Limits, text: str) -> list[tuple[str, dict[str, object]]]:
+    if text == _value(result, limits):
+        return [("duroxide.kv.limit_exceeded.value_size", {})]
+    if text == _keys(result, limits):
+        return [("duroxide.kv.limit_exceeded.key_count", {})]
+    return []
