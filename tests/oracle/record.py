@@ -14,7 +14,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -53,7 +53,7 @@ class RecordedInstance(msgspec.Struct, frozen=True):
     case: Case | None = None
 
 
-def record(cases: list[Case], at_once: int = 16) -> list[RecordedInstance]:
+def record(cases: list[Case], at_once: int = 64) -> list[RecordedInstance]:
     """Run the cases in the real engine, in another process, and give back what it stored.
 
     `at_once` instances are under way at a time: many make bigger batches, few keep the outside calls on time.
@@ -78,21 +78,34 @@ _DONE = re.compile(r"Acknowledged orchestration item and released lock instance=
 
 
 def commits(log: Iterable[str]) -> Commits:
-    """How many events each successful commit appended, by instance and execution, from the provider's log.
+    """How many events each commit appended, by instance and execution, from the provider's log.
 
-    An attempt that met a locked database is logged too; only the one that was acknowledged counts.
+    The line that a commit begins with has the number; an attempt that met a locked database has one too, so only as
+    many attempts count as were acknowledged. (The acknowledgement may be logged after the next commit began.)
     """
-    attempted: dict[str, tuple[int, int]] = {}
-    counts: Commits = defaultdict(list)
+    attempts: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    acknowledged: Counter[str] = Counter()
     for coloured in log:
         line = _COLOUR.sub("", coloured)
         if found := _ACK.search(line):
-            attempted[found[1]] = (int(found[2]), int(found[3]))
-        elif (found := _DONE.search(line)) and found[1] in attempted:
-            execution_id, count = attempted.pop(found[1])
+            attempts[found[1]].append((int(found[2]), int(found[3])))
+        elif found := _DONE.search(line):
+            acknowledged[found[1]] += 1
+    counts: Commits = defaultdict(list)
+    for instance_id, tried in attempts.items():
+        for execution_id, count in _without_repeats(tried, len(tried) - acknowledged[instance_id]):
             if count:
-                counts[found[1], execution_id].append(count)
+                counts[instance_id, execution_id].append(count)
     return counts
+
+
+def _without_repeats(tried: list[tuple[int, int]], failed: int) -> Iterator[tuple[int, int]]:
+    """The attempts without `failed` of them: a failed one is followed by the same again."""
+    for this, following in zip(tried, [*tried[1:], None], strict=True):
+        if failed and this == following:
+            failed -= 1
+        else:
+            yield this
 
 
 def read_database(path: Path, turns: Commits, cases: dict[str, Case]) -> Iterator[RecordedInstance]:

@@ -33,7 +33,7 @@ def runtime_for(cases: list[Case], provider: duroxide.SqliteProvider) -> duroxid
     options = duroxide.RuntimeOptions(
         dispatcher_poll_interval_ms=1,
         orchestration_concurrency=2,
-        worker_concurrency=3,
+        worker_concurrency=2,
         worker_tag_filter=duroxide.TagFilter.ANY,
     )
     runtime = duroxide.Runtime(provider, options)
