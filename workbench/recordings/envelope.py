@@ -6,7 +6,7 @@ JSON, or whose JSON contradicts its columns, stands there as `{"row": id, "type"
 
 from __future__ import annotations
 
-import tempfile
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -175,7 +175,9 @@ def decode(text: str | bytes, name: str = "the text") -> Recording:
         envelope = msgspec.json.decode(text, type=_Envelope)
     except msgspec.ValidationError as error:
         raise BadRecording(f"{name} does not have the form of a workbench recording: {error}") from error
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+    except UnicodeEncodeError as error:
+        raise BadRecording(f"{name} is no JSON: character {error.start} is half a character") from error
+    except (msgspec.DecodeError, RecursionError) as error:
         raise BadRecording(f"{name} is no JSON: {error}") from error
     return _recording(envelope, name)
 
@@ -261,18 +263,16 @@ def read(path: Path) -> Recording:
         raise NoSuchFile(path) from None
     except OSError as error:
         raise UnreadableFile(path, error.strerror or str(error)) from error
+    except ValueError as error:  # no path at all
+        raise UnreadableFile(path, str(error)) from error
     return decode(text, path.name)
 
 
 def write(text: str, path: Path) -> None:
     """Write a text to a file that is replaced whole or not at all."""
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=f".{path.name}.", delete=False
-    ) as file:
-        try:
-            file.write(text)
-            file.close()
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        unfinished.write_text(text, encoding="utf-8", newline="\n")
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -148,11 +148,19 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
         return replay(self, code, kv_model, limits, keep_locals)
 
     def __repr__(self) -> str:
-        damaged = ", damaged" if self.damage else ""
-        return (
-            f"Recording({self.instance_id!r}, {self.orchestration} {self.version}, {self.writer}, "
-            f"{len(self.executions)} executions, {self.turn_count} turns, {self.event_count} events{damaged})"
+        counts = (
+            _counted(len(self.executions), "execution"),
+            _counted(self.turn_count, "turn"),
+            _counted(self.event_count, "event"),
         )
+        what = (
+            f"Recording({self.instance_id!r}, {self.orchestration} {self.version}, {self.writer}, {', '.join(counts)}"
+        )
+        return what + (", damaged)" if self.damage else ")")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 class StoredExecution(msgspec.Struct, frozen=True):
@@ -211,7 +219,8 @@ def read_execution(instance_id: str, stored: StoredExecution) -> RecordedExecuti
         events.append(event)
         if reason is not None:
             found.append((f"event {row.event_id}", reason))
-    found += check_sequence(events, stored.status)
+    if stored.rows or not stored.damage:  # of rows that the store refused to give nothing else can be said
+        found += check_sequence(events, stored.status)
     turns, refused = stored.turns, stored.refused
     soft: tuple[int, ...] = ()
     if turns is not None and not _count_up(turns):

@@ -49,3 +49,5 @@ def _read_head(path: Path) -> bytes:
         raise NoSuchFile(path) from None
     except OSError as error:
         raise UnreadableFile(path, error.strerror or str(error)) from error
+    except ValueError as error:  # no path at all
+        raise UnreadableFile(path, str(error)) from error
