@@ -8,7 +8,7 @@ claimed therefore stands in nobody's way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 from workbench.runtime.errors import LockLost
 from workbench.runtime.messages import Message
@@ -16,6 +16,7 @@ from workbench.runtime.provider import Claim
 from workbench.store.database import Cursor, columns
 from workbench.store.queues import CONTINUE, START, decode_rows, mark_messages, new_lock_token
 
+RUNNING = "Running"
 CONTINUED = "ContinuedAsNew"
 
 
@@ -23,42 +24,57 @@ def claim_instances(cursor: Cursor, limit: int, now_ms: int, lock_ms: int, insta
     """Lock up to `limit` ready instances for `lock_ms`, the one with the oldest visible message first."""
     bounds = {"limit": limit, "now_ms": now_ms, "instance_id": instance_id, "start": START, "continue": CONTINUE}
     while True:
-        rows = cursor.execute(_READY, bounds).fetchall()
-        works, problems = decode_rows([(row[-3], row[-2]) for row in rows])
+        rows = [_ReadyRow(*row) for row in cursor.execute(_READY, bounds).fetchall()]
+        works, problems = decode_rows([(row.message_id, row.work_item) for row in rows])
         if not problems:
             break
         mark_messages(cursor, problems)  # which may change what is ready
     claims = _claims(rows, works)
     if claims:
+        expired = [row.instance_id for row in rows if row.expired_lock]
+        if expired:
+            cursor.execute("DELETE FROM instance_locks WHERE instance_id IN (SELECT unnest(?::TEXT[]))", [expired])
         locks = [(claim.instance_id, claim.lock_token, now_ms, now_ms + lock_ms) for claim in claims]
         cursor.execute(_LOCK, columns(locks))
         tokens = {claim.instance_id: claim.lock_token for claim in claims}
-        cursor.execute(_STAMP, columns([(row[-3], tokens[row[0]]) for row in rows]))
+        cursor.execute(_STAMP, columns([(row.message_id, tokens[row.instance_id]) for row in rows]))
     return claims
 
 
-def _claims(rows: Sequence[tuple[Any, ...]], works: dict[int, Message]) -> list[Claim]:
-    by_instance: dict[str, list[tuple[Any, ...]]] = {}
+class _ReadyRow(NamedTuple):
+    """One message of a ready instance, with where that instance stands."""
+
+    instance_id: str
+    execution_id: int
+    last_event_id: int
+    status: str
+    orchestration: str | None
+    version: str | None
+    expired_lock: bool
+    message_id: int
+    work_item: str
+    attempt_count: int
+
+
+def _claims(rows: Sequence[_ReadyRow], works: dict[int, Message]) -> list[Claim]:
+    by_instance: dict[str, list[_ReadyRow]] = {}
     for row in rows:
-        by_instance.setdefault(row[0], []).append(row)
-    claims = []
-    for instance_id, own in by_instance.items():
-        _, execution_id, last_event_id, status, orchestration, version, *_ = own[0]
-        claims.append(
-            Claim(
-                instance_id=instance_id,
-                lock_token=new_lock_token(),
-                messages=tuple(works[row[-3]] for row in own),
-                execution_id=execution_id,
-                last_event_id=last_event_id,
-                attempt_count=1 + max(row[-1] for row in own),
-                status=status,
-                orchestration=orchestration,
-                version=version,
-                continued=status == CONTINUED,
-            )
+        by_instance.setdefault(row.instance_id, []).append(row)
+    return [
+        Claim(
+            instance_id=instance_id,
+            lock_token=new_lock_token(),
+            messages=tuple(works[row.message_id] for row in own),
+            execution_id=own[0].execution_id,
+            last_event_id=own[0].last_event_id,
+            attempt_count=1 + max(row.attempt_count for row in own),
+            status=own[0].status,
+            orchestration=own[0].orchestration,
+            version=own[0].version,
+            continued=own[0].status == CONTINUED,
         )
-    return claims
+        for instance_id, own in by_instance.items()
+    ]
 
 
 def abandon(cursor: Cursor, claim: Claim, delay_ms: int, keep_attempt: bool) -> None:
@@ -99,21 +115,22 @@ waiting AS (
 ready AS (
     SELECT waiting.instance_id, oldest, coalesce(current_execution_id, 0) AS execution_id,
            coalesce(last_event_id, 0) AS last_event_id, coalesce(status, 'Running') AS status, orchestration_name,
-           orchestration_version
+           orchestration_version, locked_until_ms IS NOT NULL AS expired_lock
     FROM waiting
     LEFT JOIN instances ON instances.instance_id = waiting.instance_id
     LEFT JOIN executions
         ON executions.instance_id = waiting.instance_id AND executions.execution_id = current_execution_id
+    LEFT JOIN instance_locks ON instance_locks.instance_id = waiting.instance_id
     WHERE CASE
             WHEN current_execution_id IS NULL THEN starts OR continues
             WHEN status = 'ContinuedAsNew' THEN continues
             ELSE TRUE
           END
-      AND waiting.instance_id NOT IN (SELECT instance_id FROM instance_locks WHERE locked_until_ms > $now_ms)
+      AND (locked_until_ms IS NULL OR locked_until_ms <= $now_ms)
     ORDER BY oldest
     LIMIT $limit
 )
-SELECT instance_id, execution_id, last_event_id, status, orchestration_name, orchestration_version,
+SELECT instance_id, execution_id, last_event_id, status, orchestration_name, orchestration_version, expired_lock,
        id, work_item, attempt_count
 FROM ready JOIN visible USING (instance_id)
 ORDER BY oldest, id
@@ -122,9 +139,6 @@ ORDER BY oldest, id
 _LOCK = """
 INSERT INTO instance_locks (instance_id, lock_token, locked_at_ms, locked_until_ms)
 SELECT unnest(?::TEXT[]), unnest(?::TEXT[]), unnest(?::BIGINT[]), unnest(?::BIGINT[])
-ON CONFLICT (instance_id)
-    DO UPDATE SET lock_token = excluded.lock_token, locked_at_ms = excluded.locked_at_ms,
-                  locked_until_ms = excluded.locked_until_ms
 """
 
 _STAMP = """

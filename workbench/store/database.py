@@ -128,7 +128,7 @@ class Database:
             except BaseException as error:
                 with suppress(duckdb.Error):  # the error may have ended the transaction already
                     cursor.execute("ROLLBACK")
-                if isinstance(error, duckdb.Error):
+                if isinstance(error, duckdb.Error | UnicodeEncodeError):
                     raise StatementRefused(self.name, str(error)) from error
                 raise
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from workbench.runtime.errors import InstanceRunning, UnknownInstance
 from workbench.runtime.messages import StartOrchestration
-from workbench.store.claiming import CONTINUED
+from workbench.store.claiming import CONTINUED, RUNNING
 from workbench.store.database import Cursor
 from workbench.store.histories import execution_infos
 from workbench.store.kv import KVTables
 from workbench.store.queues import START, decode_rows
 
-RUNNING = ("Running", CONTINUED)
+GOING_ON = (RUNNING, CONTINUED)
 """Status of an instance that has turns to come."""
 
 
@@ -23,10 +23,10 @@ def delete_instance(cursor: Cursor, kv: KVTables, instance_id: str, force: bool)
     stored under the id, `InstanceRunning` without `force`.
     """
     status_of: dict[str, str] = dict(cursor.execute(_TREE, {"root": instance_id}).fetchall())
-    status_of |= dict.fromkeys(_not_begun(cursor, instance_id, set(status_of)), "Running")
+    status_of |= dict.fromkeys(_not_begun(cursor, instance_id, set(status_of)), RUNNING)
     if not status_of and not _has_messages(cursor, instance_id):
         raise UnknownInstance(instance_id, _known_instances(cursor))
-    running = tuple(name for name, status in status_of.items() if status in RUNNING)
+    running = tuple(name for name, status in status_of.items() if status in GOING_ON)
     if running and not force:
         raise InstanceRunning(instance_id, running)
     doomed = [instance_id, *(name for name in status_of if name != instance_id)]

@@ -201,10 +201,10 @@ WHERE worker_queue.id = locks.id
 """
 
 _HELD_ACTIVITIES = """
-SELECT lock_token FROM worker_queue WHERE lock_token IN (SELECT unnest(?::TEXT[])) AND locked_until_ms > ?
+SELECT lock_token FROM worker_queue WHERE list_contains(?::TEXT[], lock_token) AND locked_until_ms > ?
 """
 
-_DELETE_ACTIVITIES = "DELETE FROM worker_queue WHERE lock_token IN (SELECT unnest(?::TEXT[]))"
+_DELETE_ACTIVITIES = "DELETE FROM worker_queue WHERE list_contains(?::TEXT[], lock_token)"
 
 _ABANDON_ACTIVITY = """
 UPDATE worker_queue SET lock_token = NULL, locked_until_ms = NULL, visible_at_ms = ? WHERE lock_token = ?

@@ -8,11 +8,13 @@ CREATE SEQUENCE instance_order;
 CREATE SEQUENCE message_order;
 CREATE SEQUENCE activity_order;
 
+-- last_event_id is that of the current execution; it saves every claim a pass over the history.
 CREATE TABLE instances (
     instance_id TEXT PRIMARY KEY,
     orchestration_name TEXT NOT NULL,
     orchestration_version TEXT NOT NULL,
     current_execution_id BIGINT NOT NULL,
+    last_event_id BIGINT NOT NULL,
     parent_instance_id TEXT,
     custom_status TEXT,
     custom_status_version BIGINT NOT NULL DEFAULT 0,
@@ -21,7 +23,6 @@ CREATE TABLE instances (
     created_order BIGINT NOT NULL DEFAULT nextval('instance_order')
 );
 
--- last_event_id saves every claim a pass over the history.
 CREATE TABLE executions (
     instance_id TEXT NOT NULL,
     execution_id BIGINT NOT NULL,
@@ -29,7 +30,6 @@ CREATE TABLE executions (
     output TEXT,
     started_at_ms BIGINT NOT NULL,
     completed_at_ms BIGINT,
-    last_event_id BIGINT NOT NULL,
     PRIMARY KEY (instance_id, execution_id)
 );
 
