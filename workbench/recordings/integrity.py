@@ -17,6 +17,9 @@ from workbench.runtime.turns import is_engine_failure
 UNREADABLE: Final = "unreadable"
 """Type of the event that stands for a row that cannot be trusted; its `name` is the type that the row claims."""
 
+NOT_UTF8: Final = "not UTF-8: "
+"""Begins the text that stands for a stored text that is no UTF-8; it can be shown, and is never valid JSON."""
+
 STATUSES: Final = ("Running", "Completed", "Failed", "ContinuedAsNew")
 
 
@@ -108,7 +111,7 @@ def read_row(instance_id: str, execution_id: int, row: Row) -> tuple[ev.Event, s
     except msgspec.ValidationError as error:
         reason = f"a field is missing or has another type ({error})"
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
-        reason = f"no JSON ({error})"
+        reason = "no UTF-8" if row.text.startswith(NOT_UTF8) else f"no JSON ({error})"
     if reason is None:
         return event, None
     placeholder = ev.Event(row.event_id, None, instance_id, execution_id, 0, "", UNREADABLE, name=row.event_type)

@@ -13,7 +13,6 @@ from workbench.runtime.errors import NoSuchFile, NotADatabase, UnreadableFile
 
 _DUCKDB_MAGIC: Final = b"DUCK"
 _DUCKDB_MAGIC_AT: Final = 8
-_DUCKDB: Final = bytes(_DUCKDB_MAGIC_AT) + _DUCKDB_MAGIC
 _BLANKS: Final = b" \t\r\n"
 
 
@@ -23,11 +22,8 @@ def open_source(path: str | Path) -> Source:
     Knows duroxide's SQLite files, workbench's DuckDB stores and JSON recordings by their content. Raises
     `NoSuchFile`, `UnreadableFile`, `NotADatabase`, `NoHistory`, `BadRecording` or `StoreLocked`.
     """
-    from workbench.store.opening import is_open_here  # and with it duckdb, which only a source needs
-
     path = Path(path)
-    # Closing a second descriptor of a store that is open here would drop DuckDB's lock on it: do not look into it.
-    head = _DUCKDB if is_open_here(path) else _read_head(path)
+    head = _read_head(path)
     if head[_DUCKDB_MAGIC_AT:].startswith(_DUCKDB_MAGIC):
         from workbench.recordings.sources.workbench_duckdb import WorkbenchSource
 
@@ -38,11 +34,16 @@ def open_source(path: str | Path) -> Source:
         return JSONSource(path)
     if not head:
         raise NotADatabase(path, "it is empty")
-    raise NotADatabase(path, "its first bytes are those of none of them")
+    raise NotADatabase(path, "unknown content")
 
 
 def _read_head(path: Path) -> bytes:
+    from workbench.store.opening import is_open_here  # and with it duckdb, which only sources need
+
     try:
+        # Closing a second descriptor of a store that is open here would drop DuckDB's lock on it: do not look into it.
+        if is_open_here(path):
+            return bytes(_DUCKDB_MAGIC_AT) + _DUCKDB_MAGIC
         with path.open("rb") as file:
             return file.read(4096)
     except FileNotFoundError:

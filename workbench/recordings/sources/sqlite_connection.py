@@ -14,11 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from workbench.recordings.integrity import NOT_UTF8
 from workbench.runtime.errors import NotADatabase, StoreError, UnreadableFile
 
 HEADER: Final = b"SQLite format 3\x00"
-NOT_UTF8: Final = "not UTF-8: "
-"""Begins the text that stands for a stored text that is no UTF-8, so that it can be shown and is never valid JSON."""
 
 _BUSY_SECONDS: Final = 5.0
 _WRITE_AHEAD: Final = 2
@@ -82,8 +81,10 @@ class SQLiteReader:
         connection = _open(self._path, "mode=ro")
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:
+        except sqlite3.OperationalError as error:
             connection.close()
+            if error.sqlite_errorcode != sqlite3.SQLITE_READONLY_ROLLBACK:
+                raise
             return _open(self._copied_with(journal), "mode=rw")
         return connection
 
