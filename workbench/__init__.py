@@ -1,3 +1,49 @@
 """A time-travel workbench for durable orchestrations, inside Jupyter."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from workbench.recordings import Recording, open_source
+    from workbench.runtime.client import Client
+    from workbench.runtime.clock import ManualClock, SystemClock
+    from workbench.runtime.limits import Limits
+    from workbench.session import Run, Workbench
+    from workbench.store import DuckDBProvider
+
+_HOMES = {
+    "Client": "workbench.runtime.client",
+    "DuckDBProvider": "workbench.store",
+    "Limits": "workbench.runtime.limits",
+    "ManualClock": "workbench.runtime.clock",
+    "Recording": "workbench.recordings",
+    "Run": "workbench.session",
+    "SystemClock": "workbench.runtime.clock",
+    "Workbench": "workbench.session",
+    "open_source": "workbench.recordings",
+}
+
+__all__ = [
+    "Client",
+    "DuckDBProvider",
+    "Limits",
+    "ManualClock",
+    "Recording",
+    "Run",
+    "SystemClock",
+    "Workbench",
+    "open_source",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are loaded when they are first used, so that `import workbench` costs nothing."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(home), name)

@@ -70,6 +70,11 @@ def error_text(error: BaseException) -> str:
     return "".join(traceback.format_exception_only(error)).strip()
 
 
+def type_and_message(error: BaseException) -> str:
+    """An activity's failure as it is recorded: the type's own name and the text, even when it is empty."""
+    return f"{type(error).__name__}: {error}"
+
+
 @contextlib.contextmanager
 def guarded_generators(journal: Journal, warnings: list[str]) -> Iterator[None]:
     """While user code runs, async generators that it abandons are closed inert instead of with a live context."""

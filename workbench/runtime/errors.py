@@ -72,12 +72,14 @@ class UnknownOrchestration(WorkbenchError, LookupError):
 
 
 class UnknownActivity(WorkbenchError, LookupError):
-    """No function is registered for an activity."""
+    """No function is registered for an activity; `instead` is a call that gives its result by hand."""
 
-    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
+    def __init__(self, name: str, known: tuple[str, ...] = (), instead: str | None = None) -> None:
         self.name = name
+        by_hand = "" if instead is None else f", or give its result with {instead}"
         super().__init__(
-            f"no activity {name!r} is registered; {_choice('registered', known)}. Register it with @wb.activity"
+            f"no activity {name!r} is registered; {_choice('registered', known)}. "
+            f"Register it with @wb.activity{by_hand}"
         )
 
 

@@ -68,8 +68,12 @@ class Registry:
         """The activity of that name. Raises `UnknownActivity`."""
         found = self._activities.get(name)
         if found is None:
-            raise UnknownActivity(name, tuple(sorted(self._activities)))
+            raise UnknownActivity(name, self.activity_names())
         return found
+
+    def activity_names(self) -> tuple[str, ...]:
+        """The names of all registered activities, sorted."""
+        return tuple(sorted(self._activities))
 
     def name_of(self, function: Callable[..., Any]) -> Registered:
         """The latest registration of an orchestration function. Raises `UnknownOrchestration`."""

@@ -20,7 +20,8 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
     `output` is JSON text when completed, the error text when failed, the next input when continued as new; `details`
     is the error object of a failure. `woken_by` is the one arrival that resumed the code, or None. `unhandled` are
     arrivals that nothing took. `key_count` and `largest_value_bytes` describe the KV state after the turn.
-    `started` is the execution's start event; `in_flight` are activities of earlier turns without outcome. `logs` are (level, text, fields) and `measures` (metric, attributes) of a new turn, to be emitted after its commit.
+    `started` is the execution's start event; `in_flight` are activities of earlier turns without outcome.
+    `logs` are (level, text, fields) and `measures` (metric, attributes) of a new turn, to be emitted after its commit.
     """
 
     number: int

@@ -180,5 +180,5 @@ def backoff_delay_ms(backoff: str | None, attempt: int) -> int:
     if backoff == "fixed":
         return 1_000
     if backoff is None or backoff == "exponential":
-        return min(30_000, 100 * 2 ** min(attempt - 1, 10))
+        return min(30_000, 100 << min(attempt - 1, 10))
     return min(30_000, 100 * attempt)

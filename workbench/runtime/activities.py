@@ -1,0 +1,162 @@
+"""Running activities: what their code may call, the system activities, and what becomes of results and errors."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from workbench.runtime import events as ev
+from workbench.runtime import messages as ms
+from workbench.runtime import payload
+from workbench.runtime.clock import Clock, ManualClock
+from workbench.runtime.code import type_and_message
+from workbench.runtime.provider import ActivityClaim, Provider
+from workbench.runtime.registry import Registry
+from workbench.runtime.tasks import GET_KV_VALUE, NEW_GUID, UTC_NOW
+from workbench.runtime.telemetry import activity_log
+
+if TYPE_CHECKING:
+    from workbench.runtime.client import Client
+
+
+ACTIVITY_LOCK_MS = 30_000
+ACTIVITY_BATCH = 1_000
+"""How many waiting activities of an instance are looked at for one that can run."""
+
+
+class ActivityContext:
+    """Passed to an activity function as its first argument."""
+
+    def __init__(
+        self, work: ms.ActivityExecute, provider: Provider, worker_id: str, make_client: Callable[[], Client]
+    ) -> None:
+        instance = provider.instance(work.instance)
+        self.instance_id = work.instance
+        self.execution_id = work.execution_id
+        self.orchestration_name = "" if instance is None else instance.orchestration
+        self.orchestration_version = "" if instance is None else instance.version
+        self.activity_name = work.name
+        self.worker_id = worker_id
+        self.session_id = work.session_id
+        self._tag = work.tag
+        self._id = work.id
+        self._provider = provider
+        self._make_client = make_client
+
+    def tag(self) -> str | None:
+        """The tag that it was routed by."""
+        return self._tag
+
+    def is_cancelled(self) -> bool:
+        """Whether its result is no longer wanted: it is no longer in the worker queue."""
+        waiting = self._provider.pending_activities(self.instance_id)
+        return not any((each.execution_id, each.id) == (self.execution_id, self._id) for each in waiting)
+
+    def get_client(self) -> Client:
+        """A client on the same store; what it reads is not recorded."""
+        return self._make_client()
+
+    def trace_info(self, message: object) -> None:
+        """Log a line."""
+        activity_log.info("%s instance_id=%s activity=%s", message, self.instance_id, self.activity_name)
+
+    def trace_warn(self, message: object) -> None:
+        """Log a warning."""
+        activity_log.warning("%s instance_id=%s activity=%s", message, self.instance_id, self.activity_name)
+
+    def trace_error(self, message: object) -> None:
+        """Log an error."""
+        activity_log.error("%s instance_id=%s activity=%s", message, self.instance_id, self.activity_name)
+
+    def trace_debug(self, message: object) -> None:
+        """Log a debug line."""
+        activity_log.debug("%s instance_id=%s activity=%s", message, self.instance_id, self.activity_name)
+
+
+class ActivityRunner:
+    """Runs claimed activities and tells their instances."""
+
+    def __init__(self, provider: Provider, registry: Registry, clock: Clock, make_client: Callable[[], Client]) -> None:
+        self._provider = provider
+        self._registry = registry
+        self._clock = clock
+        self._make_client = make_client
+
+    def run_one(self, instance_id: str | None = None, worker_id: str = "worker-1") -> bool:
+        """Run the oldest waiting activity that has a function (of this instance); whether there was one.
+
+        An interrupt is never recorded as its result: the activity stays where it was.
+        """
+        now_ms = self._clock.now_ms()
+        claims = self._provider.claim_activities(ACTIVITY_BATCH, now_ms, ACTIVITY_LOCK_MS, instance_id)
+        chosen = next((each for each in claims if self._can_run(each.work.name)), None)
+        for other in claims:
+            if other is not chosen:
+                self._provider.abandon_activity(other, now_ms)
+        if chosen is None:
+            return False
+        try:
+            outcome = self._outcome(chosen, worker_id)
+        except BaseException:
+            self._provider.abandon_activity(chosen, now_ms)
+            raise
+        self._provider.complete_activities([(chosen, outcome)], self._clock.now_ms())
+        return True
+
+    def settle(self, instance_id: str, event_id: int, outcome: ms.Message) -> bool:
+        """Give a waiting activity an outcome without running it; False if it is not waiting."""
+        now_ms = self._clock.now_ms()
+        claims = self._provider.claim_activities(ACTIVITY_BATCH, now_ms, ACTIVITY_LOCK_MS, instance_id)
+        chosen = next((each for each in claims if each.work.id == event_id), None)
+        for other in claims:
+            if other is not chosen:
+                self._provider.abandon_activity(other, now_ms)
+        if chosen is None:
+            return False
+        self._provider.complete_activities([(chosen, outcome)], now_ms)
+        return True
+
+    def _can_run(self, name: str) -> bool:
+        return name in _SYSTEM or name in self._registry.activity_names()
+
+    def _outcome(self, claim: ActivityClaim, worker_id: str) -> ms.Message:
+        work = claim.work
+        system = _SYSTEM.get(work.name)
+        if system is not None:
+            return _completed(work, system(self, work))
+        function = self._registry.activity(work.name).function
+        context = ActivityContext(work, self._provider, worker_id, self._make_client)
+        try:
+            value = function(context, payload.load(work.input))
+            return _completed(work, payload.dump(f"the result of activity {work.name!r}", value))
+        except Exception as error:  # noqa: BLE001 (an activity may raise anything; it is recorded, type and text)
+            text = f"Activity '{work.name}' call failed: {type_and_message(error)}"
+            details = ev.application_error(text, "ActivityFailed")
+            return ms.ActivityFailed(work.instance, work.execution_id, work.id, details)
+
+    def _new_guid(self, work: ms.ActivityExecute) -> str:
+        if isinstance(self._clock, ManualClock):
+            seed = f"{work.instance}/{work.execution_id}/{work.id}"
+            return str(uuid.UUID(int=random.Random(seed).getrandbits(128), version=4))  # noqa: S311
+        return str(uuid.uuid4())
+
+    def _utc_now(self, work: ms.ActivityExecute) -> str:  # noqa: ARG002
+        return str(self._clock.now_ms())
+
+    def _get_kv_value(self, work: ms.ActivityExecute) -> str:
+        asked = payload.load(work.input)
+        value = self._provider.get_kv_value(str(asked["instance_id"]), str(asked["key"]))
+        return payload.dump("a value", value)
+
+
+_SYSTEM: dict[str, Callable[[ActivityRunner, ms.ActivityExecute], str]] = {
+    NEW_GUID: ActivityRunner._new_guid,  # noqa: SLF001
+    UTC_NOW: ActivityRunner._utc_now,  # noqa: SLF001
+    GET_KV_VALUE: ActivityRunner._get_kv_value,  # noqa: SLF001
+}
+
+
+def _completed(work: ms.ActivityExecute, result: str) -> ms.ActivityCompleted:
+    return ms.ActivityCompleted(work.instance, work.execution_id, work.id, result)

@@ -1,0 +1,201 @@
+"""The client: starting instances, talking to them, reading what they have become. Names are the SDK's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from workbench.runtime import messages as ms
+from workbench.runtime import payload
+from workbench.runtime.clock import Clock, SystemClock
+from workbench.runtime.context import decode_kv
+from workbench.runtime.errors import InstanceExists, UnknownInstance
+from workbench.runtime.provider import ExecutionInfo, InstanceInfo, Provider
+
+T = TypeVar("T")
+TERMINAL = frozenset({"Completed", "Failed"})
+
+
+class OrchestrationResult(msgspec.Struct, frozen=True):
+    """The status of an instance: NotFound, Running, Completed or Failed, with what it carries."""
+
+    status: str
+    output: Any = None
+    error: str | None = None
+    custom_status: str | None = None
+    custom_status_version: int = 0
+
+
+class Client:
+    """Talks to the instances of a store. Safe to use from any thread; nothing it reads is recorded."""
+
+    def __init__(self, provider: Provider, clock: Clock | None = None) -> None:
+        self._provider = provider
+        self._clock = clock or SystemClock()
+
+    # Starting and sending.
+
+    def start_orchestration(self, instance_id: str, name: str, input: object = None) -> None:  # noqa: A002
+        """Begin an instance; raises `InstanceExists` when the id is taken."""
+        self.start_orchestration_versioned(instance_id, name, input, None)
+
+    def start_orchestration_versioned(
+        self,
+        instance_id: str,
+        name: str,
+        input: object,  # noqa: A002
+        version: str | None,
+    ) -> None:
+        """Begin an instance with a given version of its orchestration (None: the latest)."""
+        instance_id = payload.storable("an instance id", instance_id)
+        if self._is_known(instance_id):
+            raise InstanceExists(instance_id)
+        text = payload.dump(f"the input of {name!r}", input)
+        self._send(ms.StartOrchestration(instance_id, name, text, version))
+
+    def raise_event(self, instance_id: str, event_name: str, data: object = None) -> None:
+        """Send an external event; it reaches only a wait that is recorded by then. Raises `UnknownInstance`."""
+        self._check_known(instance_id)
+        self._send(ms.ExternalRaised(instance_id, event_name, payload.dump(f"the data of {event_name!r}", data)))
+
+    def enqueue_event(self, instance_id: str, queue_name: str, data: object = None) -> None:
+        """Put a message into an event queue of an instance; it is kept until taken. Raises `UnknownInstance`."""
+        self._check_known(instance_id)
+        self._send(ms.QueueMessage(instance_id, queue_name, payload.dump(f"a message for {queue_name!r}", data)))
+
+    def cancel_instance(self, instance_id: str, reason: str | None = None) -> None:
+        """Ask an instance to end; it does with its next turn. Raises `UnknownInstance`."""
+        self._check_known(instance_id)
+        self._send(ms.CancelInstance(instance_id, reason or ""))
+
+    def _send(self, message: ms.Message) -> None:
+        self._provider.enqueue([message], self._clock.now_ms())
+
+    def _is_known(self, instance_id: str) -> bool:
+        if self._provider.instance(instance_id) is not None:
+            return True
+        return any(isinstance(each, ms.StartOrchestration) for each in self._provider.pending_messages(instance_id))
+
+    def _check_known(self, instance_id: str) -> None:
+        if not self._is_known(instance_id):
+            known = tuple(info.instance_id for info in self._provider.instances())
+            raise UnknownInstance(instance_id, known)
+
+    # Status.
+
+    def get_status(self, instance_id: str) -> OrchestrationResult:
+        """The status of an instance, its output decoded; `NotFound` when there is none."""
+        info = self._provider.instance(instance_id)
+        if info is None:
+            return OrchestrationResult("NotFound")
+        status = info.status if info.status in TERMINAL else "Running"
+        return OrchestrationResult(
+            status,
+            payload.load(info.output or "null") if status == "Completed" else None,
+            info.output if status == "Failed" else None,
+            info.custom_status,
+            info.custom_status_version,
+        )
+
+    def wait_for_orchestration(self, instance_id: str, timeout_ms: int = 30_000) -> OrchestrationResult:
+        """Wait until an instance has ended; raises `TimeoutError` after `timeout_ms`."""
+        what = f"instance {instance_id!r} to end"
+        return self._wait(what, timeout_ms, lambda: _if(self.get_status(instance_id), _has_ended))
+
+    def wait_for_status_change(
+        self, instance_id: str, last_seen_version: int = 0, poll_interval_ms: int = 200, timeout_ms: int = 30_000
+    ) -> OrchestrationResult:
+        """Wait for a newer custom status, or the end; raises `TimeoutError` after `timeout_ms`."""
+        del poll_interval_ms  # waiting here is for a change, not by polling
+
+        def newer(result: OrchestrationResult) -> bool:
+            return result.custom_status_version > last_seen_version or _has_ended(result)
+
+        what = f"a new custom status of instance {instance_id!r}"
+        return self._wait(what, timeout_ms, lambda: _if(self.get_status(instance_id), newer))
+
+    def _wait(self, what: str, timeout_ms: int, look: Callable[[], T | None]) -> T:
+        deadline = time.monotonic() + timeout_ms / 1000
+        while True:
+            found = look()
+            if found is not None:
+                return found
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"waited {timeout_ms} ms for {what}")
+            self._provider.wait(min(left, 1.0))
+
+    # Key-value store.
+
+    def get_kv_value(self, instance_id: str, key: str) -> str | None:
+        """A key of an instance as it is now; None when key or instance is unknown (spec 001, "Client")."""
+        return self._provider.get_kv_value(instance_id, key)
+
+    def get_kv_value_typed(self, instance_id: str, key: str, type: Any = None) -> Any:  # noqa: A002
+        """A key decoded from JSON and checked against `type` if given; raises `KVDecodeError`."""
+        text = self._provider.get_kv_value(instance_id, key)
+        return None if text is None else decode_kv(key, text, type)
+
+    def get_kv_all_values(self, instance_id: str) -> dict[str, str]:
+        """All keys of an instance as they are now, in key order."""
+        return self._provider.get_all_kv_values(instance_id)
+
+    def wait_for_kv_value(self, instance_id: str, key: str, timeout_ms: int = 30_000) -> str:
+        """Wait until a key is there; raises `TimeoutError` after `timeout_ms`."""
+        what = f"value {key!r} on instance {instance_id!r}"
+        return self._wait(what, timeout_ms, lambda: self._provider.get_kv_value(instance_id, key))
+
+    def wait_for_kv_value_typed(
+        self,
+        instance_id: str,
+        key: str,
+        timeout_ms: int = 30_000,
+        type: Any = None,  # noqa: A002
+    ) -> Any:
+        """`wait_for_kv_value`, decoded."""
+        return decode_kv(key, self.wait_for_kv_value(instance_id, key, timeout_ms), type)
+
+    # Administration.
+
+    def list_all_instances(self) -> list[str]:
+        """The ids of all instances, oldest first."""
+        return [info.instance_id for info in self._provider.instances()]
+
+    def list_instances_by_status(self, status: str) -> list[str]:
+        """The ids of the instances whose current execution has this status."""
+        return [info.instance_id for info in self._provider.instances() if info.status == status]
+
+    def get_instance_info(self, instance_id: str) -> InstanceInfo:
+        """One instance; raises `UnknownInstance`."""
+        info = self._provider.instance(instance_id)
+        if info is None:
+            self._check_known(instance_id)
+            raise UnknownInstance(instance_id)
+        return info
+
+    def list_executions(self, instance_id: str) -> list[int]:
+        """The execution numbers that are stored."""
+        return [info.execution_id for info in self._provider.executions(instance_id)]
+
+    def get_execution_info(self, instance_id: str, execution_id: int) -> ExecutionInfo:
+        """One execution; raises `UnknownInstance`, or `LookupError` for an unknown number."""
+        self.get_instance_info(instance_id)
+        for info in self._provider.executions(instance_id):
+            if info.execution_id == execution_id:
+                return info
+        raise LookupError(f"instance {instance_id!r} has no execution {execution_id}")
+
+    def delete_instance(self, instance_id: str, force: bool = False) -> None:
+        """Delete an instance with everything it has; a running one only with `force`."""
+        self._provider.delete_instance(instance_id, force)
+
+
+def _has_ended(result: OrchestrationResult) -> bool:
+    return result.status in TERMINAL
+
+
+def _if(result: OrchestrationResult, wanted: Callable[[OrchestrationResult], bool]) -> OrchestrationResult | None:
+    return result if wanted(result) else None

@@ -1,0 +1,461 @@
+"""The notebook's front door: a `Workbench` on a store, and a `Run` for each instance."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
+
+import msgspec
+
+from workbench.recordings.explain import explain
+from workbench.recordings.recording import Recording, recording_from_provider
+from workbench.recordings.replay import replay
+from workbench.recordings.tracing import build_turn
+from workbench.runtime import kv, payload
+from workbench.runtime import messages as ms
+from workbench.runtime.activities import ActivityRunner
+from workbench.runtime.client import Client
+from workbench.runtime.clock import MANUAL_START_MS, Clock, ManualClock
+from workbench.runtime.dialect import WORKBENCH
+from workbench.runtime.dispatcher import Dispatcher, MadeTurn
+from workbench.runtime.errors import (
+    InstanceExists,
+    InstanceWaiting,
+    NondeterminismError,
+    StoreOpenWithOtherSettings,
+    UnknownInstance,
+    UnknownOrchestration,
+)
+from workbench.runtime.events import application_error
+from workbench.runtime.limits import Limits
+from workbench.runtime.registry import DEFAULT_VERSION, Registry
+from workbench.runtime.single_turn import FINISHED, SingleTurn
+from workbench.runtime.trace import TracedExecution
+from workbench.runtime.turn import Turn, TurnSetting, fold_tables
+from workbench.showing import Shown
+from workbench.store import DuckDBProvider
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+F = TypeVar("F", bound=Callable[..., Any])
+IN_MEMORY = ":memory:"
+
+
+class Outcome(Shown, msgspec.Struct, frozen=True, kw_only=True):
+    """How an instance stands: `status`, decoded `output` or `error` text, and the divergence if there was one."""
+
+    _view: ClassVar[str] = "outcome"
+
+    instance_id: str
+    status: str
+    output: Any = None
+    error: str | None = None
+    turns: int = 0
+    divergence: str | None = None
+
+
+class _Shared(msgspec.Struct):
+    """What all handles on one file of this process have in common."""
+
+    provider: DuckDBProvider
+    registry: Registry
+    clock: Clock
+    limits: Limits
+    settings: dict[str, object]
+    handles: int = 0
+
+
+_shared: dict[str, _Shared] = {}
+_shared_lock = threading.RLock()
+
+
+class Workbench:
+    """A store with registered code, stepped by hand.
+
+    `path` is a DuckDB file, made when it is not there, or in memory. `kv_model` is `"delta"` (the fix) or
+    `"per-turn"` (the bug); without it a new store is `"delta"` and a file keeps its own. `clock` is a `ManualClock`
+    unless given, at a fixed start or at the largest time in the file, so that runs are the same every time.
+
+    Opening a file that this process has open gives another handle on the same store and the same registered code;
+    other arguments than the first time raise `StoreOpenWithOtherSettings`.
+
+    >>> wb = Workbench()
+    >>> @wb.orchestration
+    ... def hello(ctx, name):
+    ...     return (yield ctx.schedule_activity("Greet", name))
+    >>> @wb.activity("Greet")
+    ... def greet(ctx, name):
+    ...     return f"hello {name}"
+    >>> wb.start(hello, "world").finish().output
+    'hello world'
+    >>> wb.close()
+    """
+
+    def __init__(
+        self,
+        path: str | Path = IN_MEMORY,
+        kv_model: kv.KVModel | None = None,
+        limits: Limits | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._key = IN_MEMORY if str(path) == IN_MEMORY else str(Path(path).resolve())
+        self._state = _open(self._key, path, kv_model, limits, clock)
+        self._closed = False
+        state = self._state
+        self.provider = state.provider
+        self.registry = state.registry
+        self.clock = state.clock
+        self.limits = state.limits
+        self.client = Client(state.provider, state.clock)
+        self._activities = ActivityRunner(state.provider, state.registry, state.clock, lambda: self.client)
+        dispatcher = Dispatcher(state.provider, state.registry, state.clock, state.limits, TracedExecution)
+        self._single_turn = SingleTurn(state.provider, state.registry, state.clock, dispatcher, self._activities)
+
+    @property
+    def kv_model(self) -> kv.KVModel:
+        """The KV model of the store."""
+        return self.provider.kv_model
+
+    # Registering code.
+
+    @overload
+    def orchestration(self, name: F) -> F: ...
+
+    @overload
+    def orchestration(self, name: str | None = None, version: str = DEFAULT_VERSION) -> Callable[[F], F]: ...
+
+    def orchestration(self, name: Any = None, version: str = DEFAULT_VERSION) -> Any:
+        """Register an orchestration: `@wb.orchestration`, or `@wb.orchestration("Name", version="1.0.0")`.
+
+        Running the cell again replaces the function. Raises `RegistrationConflict` when another module has the name.
+        """
+        if callable(name):
+            self.registry.add_orchestration(name.__name__, name)
+            return name
+
+        def register(function: F) -> F:
+            self.registry.add_orchestration(name or function.__name__, function, version)
+            return function
+
+        return register
+
+    @overload
+    def activity(self, name: F) -> F: ...
+
+    @overload
+    def activity(self, name: str | None = None) -> Callable[[F], F]: ...
+
+    def activity(self, name: Any = None) -> Any:
+        """Register an activity: `@wb.activity`, or `@wb.activity("Name")`."""
+        if callable(name):
+            self.registry.add_activity(name.__name__, name)
+            return name
+
+        def register(function: F) -> F:
+            self.registry.add_activity(name or function.__name__, function)
+            return function
+
+        return register
+
+    # Instances.
+
+    def start(
+        self,
+        orchestration: str | Callable[..., Any],
+        input: object = None,  # noqa: A002
+        instance_id: str | None = None,
+        version: str | None = None,
+        replace: bool = False,
+    ) -> Run:
+        """Begin an instance of a registered orchestration (its name or its function); no turn is made yet.
+
+        Without `instance_id` it is the name in lower case with the next free number: `counter-1`. Raises
+        `UnknownOrchestration`, and `InstanceExists` unless `replace=True`, which deletes the old one first.
+        """
+        if callable(orchestration):
+            registered = self.registry.name_of(orchestration)
+            name, version = registered.name, version or registered.version
+        else:
+            name = orchestration
+            self.registry.orchestration(name, version)
+        instance_id = instance_id or self._free_id(name.lower())
+        if self._exists(instance_id):
+            if not replace:
+                raise InstanceExists(instance_id)
+            if self.provider.instance(instance_id) is not None:
+                self.provider.delete_instance(instance_id, force=True)
+        self.client.start_orchestration_versioned(instance_id, name, input, version)
+        return Run(self, instance_id)
+
+    def run(self, instance_id: str) -> Run:
+        """The run of an instance that exists. Raises `UnknownInstance`."""
+        if not self._exists(instance_id):
+            raise UnknownInstance(instance_id, tuple(self.client.list_all_instances()))
+        return Run(self, instance_id)
+
+    def _exists(self, instance_id: str) -> bool:
+        if self.provider.instance(instance_id) is not None:
+            return True
+        return any(isinstance(each, ms.StartOrchestration) for each in self.provider.pending_messages(instance_id))
+
+    def _free_id(self, stem: str) -> str:
+        number = 1
+        while self._exists(f"{stem}-{number}"):
+            number += 1
+        return f"{stem}-{number}"
+
+    @property
+    def instances(self) -> pd.DataFrame:
+        """All instances of the store, oldest first, as a DataFrame."""
+        import pandas as pd
+
+        columns = ["instance_id", "orchestration", "version", "execution_id", "status", "output"]
+        rows = [[getattr(info, name) for name in columns] for info in self.provider.instances()]
+        return pd.DataFrame(rows, columns=columns)
+
+    def sql(self, query: str) -> pd.DataFrame:
+        """A SELECT over the store's own tables, as a DataFrame; nothing can be changed with it."""
+        import pandas as pd
+
+        columns, rows = self.provider.query(query)
+        return pd.DataFrame(rows, columns=columns)
+
+    def close(self) -> None:
+        """Give the store back; the last handle on a file releases it."""
+        if self._closed:
+            return
+        self._closed = True
+        with _shared_lock:
+            self._state.handles -= 1
+            if self._state.handles == 0:
+                _shared.pop(self._key, None)
+                self._state.provider.close()
+
+    def __enter__(self) -> Workbench:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        name = IN_MEMORY if self._key == IN_MEMORY else Path(self._key).name
+        return f"Workbench({name!r}, kv_model={self.kv_model!r})"
+
+
+def _open(
+    key: str, path: str | Path, kv_model: kv.KVModel | None, limits: Limits | None, clock: Clock | None
+) -> _Shared:
+    settings: dict[str, object] = {"kv_model": kv_model, "limits": limits, "clock": clock}
+    with _shared_lock:
+        state = _shared.get(key) if key != IN_MEMORY else None
+        if state is None:
+            provider = DuckDBProvider(path, kv_model)
+            settings["kv_model"] = provider.kv_model
+            start_ms = max(MANUAL_START_MS, _largest_time(provider))
+            state = _Shared(provider, Registry(), clock or ManualClock(start_ms), limits or Limits(), settings)
+            if key != IN_MEMORY:
+                _shared[key] = state
+        else:
+            for name, here in settings.items():
+                if here is not None and here != state.settings[name]:
+                    raise StoreOpenWithOtherSettings(path, name, state.settings[name], here)
+        state.handles += 1
+        return state
+
+
+def _largest_time(provider: DuckDBProvider) -> int:
+    _, rows = provider.query("SELECT max(updated_at_ms) FROM instances")
+    return int(rows[0][0] or 0)
+
+
+class Run(Shown):
+    """One instance of a workbench, turn by turn."""
+
+    _view: ClassVar[str] = "run"
+
+    def __init__(self, wb: Workbench, instance_id: str) -> None:
+        self._wb = wb
+        self.instance_id = instance_id
+        self._turns: tuple[int, int, tuple[Turn, ...]] | None = None
+        self._last: Turn | None = None
+
+    # Moving it.
+
+    def turn(self) -> Turn:
+        """Make exactly one turn, on the calling thread, and return it.
+
+        Runs at most one activity and moves a manual clock when that is what it takes. Raises `InstanceFinished`,
+        `InstanceWaiting` (it says which call would move it), `UnknownActivity`, `UnknownOrchestration`.
+        """
+        self._last = self._as_turn(self._wb._single_turn.make(self.instance_id))  # noqa: SLF001
+        return self._last
+
+    def finish(self) -> Outcome:
+        """Make turns until the instance has ended, and say how.
+
+        Returns also when it diverges. Raises `InstanceWaiting` when it needs a call from outside.
+        """
+        while self.status not in FINISHED:
+            self.turn()
+        return self.outcome
+
+    def complete(self, event_id: int, result: object = None) -> None:
+        """Give the waiting activity (or child) that event `event_id` scheduled a result, without running it."""
+        text = payload.dump(f"the result for event {event_id}", result)
+        self._settle(event_id, lambda execution: ms.ActivityCompleted(self.instance_id, execution, event_id, text))
+
+    def fail(self, event_id: int, message: str) -> None:
+        """Let the waiting activity that event `event_id` scheduled fail with a message, without running it."""
+        details = application_error(message, "ActivityFailed")
+        self._settle(event_id, lambda execution: ms.ActivityFailed(self.instance_id, execution, event_id, details))
+
+    def _settle(self, event_id: int, outcome: Callable[[int], ms.Message]) -> None:
+        pending = self._wb.provider.pending_activities(self.instance_id)
+        work = next((each for each in pending if each.id == event_id), None)
+        if work is None:
+            waiting = tuple(f"activity {each.name}, event {each.id}" for each in pending)
+            raise InstanceWaiting(self.instance_id, waiting, (f"an event id of these, not {event_id}",))
+        self._wb._activities.settle(self.instance_id, event_id, outcome(work.execution_id))  # noqa: SLF001
+
+    def raise_event(self, name: str, data: object = None) -> None:
+        """Send it an external event."""
+        self._wb.client.raise_event(self.instance_id, name, data)
+
+    def enqueue_event(self, queue: str, data: object = None) -> None:
+        """Put a message into one of its event queues."""
+        self._wb.client.enqueue_event(self.instance_id, queue, data)
+
+    def cancel(self, reason: str | None = None) -> None:
+        """Ask it to end; it does with its next turn."""
+        self._wb.client.cancel_instance(self.instance_id, reason)
+
+    # Looking at it.
+
+    @property
+    def orchestration(self) -> str:
+        """The name of its orchestration; empty before the first turn."""
+        info = self._wb.provider.instance(self.instance_id)
+        return "" if info is None else info.orchestration
+
+    @property
+    def status(self) -> str:
+        """`Pending` before the first turn, then Running, Completed or Failed."""
+        info = self._wb.provider.instance(self.instance_id)
+        if info is None:
+            return "Pending"
+        return info.status if info.status in FINISHED else "Running"
+
+    @property
+    def output(self) -> Any:
+        """The decoded result, None unless it completed; raises `NondeterminismError` if it diverged."""
+        divergence = self.divergence_text
+        if divergence is not None:
+            raise NondeterminismError(divergence)
+        return self._wb.client.get_status(self.instance_id).output
+
+    @property
+    def error(self) -> str | None:
+        """The error text as it is stored, None unless it failed."""
+        return self._wb.client.get_status(self.instance_id).error
+
+    @property
+    def custom_status(self) -> str | None:
+        """The custom status that clients see."""
+        info = self._wb.provider.instance(self.instance_id)
+        return None if info is None else info.custom_status
+
+    @property
+    def kv(self) -> dict[str, str]:
+        """What a client reads now: all keys, in order."""
+        return self._wb.provider.get_all_kv_values(self.instance_id)
+
+    @property
+    def outcome(self) -> Outcome:
+        """How it stands."""
+        result = self._wb.client.get_status(self.instance_id)
+        return Outcome(
+            instance_id=self.instance_id,
+            status=self.status,
+            output=result.output,
+            error=result.error,
+            turns=len(self.turns),
+            divergence=self.divergence_text,
+        )
+
+    @property
+    def divergence_text(self) -> str | None:
+        """The whole explanation if it diverged."""
+        if self.status != "Failed":
+            return None
+        turns = self.turns
+        divergence = turns[-1].divergence if turns else None
+        return None if divergence is None else divergence.text()
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """All its turns, of all executions, run again from its history with the code that is registered now."""
+        info = self._wb.provider.instance(self.instance_id)
+        if info is None:
+            return ()
+        recording = self.recording()
+        stamp = (info.execution_id, recording.event_count)
+        if self._turns is None or self._turns[:2] != stamp:
+            code = self._code(recording)
+            made = replay(recording, code, self._wb.kv_model, self._wb.limits).turns
+            self._turns = (*stamp, made)
+        return self._turns[2]
+
+    @property
+    def history(self) -> pd.DataFrame:
+        """The recorded events of all executions, a row each."""
+        from workbench.views import history
+
+        return history.frame(self.recording())
+
+    def recording(self) -> Recording:
+        """Everything recorded of it, as plain data that can be kept as JSON and replayed."""
+        return recording_from_provider(self._wb.provider, self.instance_id, self._wb.limits)
+
+    def _code(self, recording: Recording) -> Callable[..., Any] | None:
+        try:
+            return self._wb.registry.orchestration(recording.orchestration, recording.version).function
+        except UnknownOrchestration:
+            return None
+
+    def _as_turn(self, made: MadeTurn) -> Turn:
+        """The turn that was just made, from its own trace, with its divergence explained."""
+        result, execution = made.result, made.execution
+        assert isinstance(execution, TracedExecution)  # noqa: S101
+        last = execution.traced[-1]
+        execution.traced[-1] = msgspec.structs.replace(last, result=result)
+        recording = self.recording()
+        of_execution = next(each for each in recording.executions if each.execution_id == result.execution_id)
+        setting = TurnSetting(
+            instance_id=self.instance_id,
+            orchestration=recording.orchestration,
+            execution_id=result.execution_id,
+            kv_model=self._wb.kv_model,
+            limits=self._wb.limits,
+            start=of_execution.kv_snapshot or {},
+        )
+        rows = [(turn.events, turn.ending is not None) for turn in made.recorded]
+        tables = fold_tables(setting, [*rows, (result.events, result.ended)])
+        history = [(turn.number, event) for turn in made.recorded for event in turn.events]
+        turn = build_turn(
+            setting,
+            execution.traced,
+            result.number,
+            result.arrivals,
+            result.events,
+            (tables[-2], tables[-1]),
+            made.loaded.kv_snapshot,
+            history,
+        )
+        code = self._code(recording)
+        if turn.divergence is None or code is None:
+            return turn
+        divergence = explain(turn.divergence, turn, code, setting, made.recorded, WORKBENCH)
+        return msgspec.structs.replace(turn, divergence=divergence)
