@@ -22,6 +22,10 @@ class Shown:
         """A few lines of plain text, the same on every run."""
         return str(self._renderer().text(self))
 
+    def frame(self) -> Any:
+        """The same content as a pandas DataFrame."""
+        return self._renderer().frame(self)
+
     def __repr__(self) -> str:
         return str(self._renderer().line(self))
 

@@ -19,7 +19,7 @@ from workbench.runtime.execution import Code
 from workbench.runtime.lines import translate
 from workbench.runtime.provider import History
 from workbench.runtime.trace import TracedExecution, TracedOperation, TracedTurn
-from workbench.runtime.turn import Turn, TurnSetting, fold_tables, turn_from_record, turn_from_trace
+from workbench.runtime.turn import Turn, TurnSetting, answered_by, fold_tables, turn_from_record, turn_from_trace
 from workbench.runtime.turns import RecordedTurn, recorded_turns
 
 Row = tuple[int, ev.Event]
@@ -41,8 +41,10 @@ def trace_execution(
 def turns_without_code(setting: TurnSetting, turns: Sequence[RecordedTurn]) -> list[Turn]:
     """Every turn of a recorded execution as its events tell it."""
     tables = fold_tables(setting, [(turn.events, turn.ending is not None) for turn in turns])
+    history: list[Row] = [(turn.number, event) for turn in turns for event in turn.events]
     return [
-        turn_from_record(setting, turn, (tables[position], tables[position + 1])) for position, turn in enumerate(turns)
+        turn_from_record(setting, turn, (tables[position], tables[position + 1]), history)
+        for position, turn in enumerate(turns)
     ]
 
 
@@ -171,7 +173,11 @@ def build_turn(
     turn = turn_from_trace(setting, shown, events, earlier, tables, snapshot, before_it)
     last = traced[-1].result
     turn = msgspec.structs.replace(
-        turn, number=number, arrivals=arrivals, now_ms=last.now_ms if shown is traced[-1] else arrivals[0].timestamp_ms
+        turn,
+        number=number,
+        arrivals=arrivals,
+        answered=answered_by(arrivals, before_it),
+        now_ms=last.now_ms if shown is traced[-1] else arrivals[0].timestamp_ms,
     )
     if shown.result.number != number:
         turn = msgspec.structs.replace(turn, woken_by=arrivals[0], status=last.status, output=last.output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Literal
 
@@ -45,7 +46,8 @@ class Turn(Shown, msgspec.Struct, frozen=True, kw_only=True):
 
     `replayed` are the operations of earlier turns that this one made again on its way; `snapshot` is what the
     replay was seeded with, `before` and `after` are the tables around the turn. `parked` is where the code waits
-    afterwards. `inferred`: the turn's boundaries were told from the history (its writer does not record them).
+    afterwards. `answered` are the schedules that its arrivals are outcomes of. `inferred`: the turn's boundaries
+    were told from the history (its writer does not record them).
     """
 
     _view: ClassVar[str] = "turn"
@@ -67,6 +69,7 @@ class Turn(Shown, msgspec.Struct, frozen=True, kw_only=True):
     status: str
     output: str | None = None
     woken_by: ev.Event | None = None
+    answered: tuple[ev.Event, ...] = ()
     unhandled: tuple[ev.Event, ...] = ()
     waiting_for: tuple[str, ...] = ()
     parked: Chain = ()
@@ -160,8 +163,13 @@ def turn_from_trace(
     )
 
 
-def turn_from_record(setting: TurnSetting, recorded: RecordedTurn, tables: tuple[kv.Tables, kv.Tables]) -> Turn:
-    """A turn as the history tells it, without code: no lines, no reads."""
+def turn_from_record(
+    setting: TurnSetting,
+    recorded: RecordedTurn,
+    tables: tuple[kv.Tables, kv.Tables],
+    history: Sequence[tuple[int, ev.Event]] = (),
+) -> Turn:
+    """A turn as the history tells it, without code: no lines, no reads; `history` as for `turn_from_trace`."""
     operations = tuple(
         Operation(
             number=position,
@@ -192,8 +200,21 @@ def turn_from_record(setting: TurnSetting, recorded: RecordedTurn, tables: tuple
         output=None if recorded.ending is None else ending_text(recorded.ending),
         refused="a limit" if recorded.refused else None,
         has_code=False,
+        answered=answered_by(recorded.arrivals, history),
         inferred=setting.inferred,
     )
+
+
+def answered_by(arrivals: Iterable[ev.Event], history: Sequence[tuple[int, ev.Event]]) -> tuple[ev.Event, ...]:
+    """The schedules in `history`, (turn, event) rows in the order of their ids, that these arrivals answer."""
+    found = []
+    for arrival in arrivals:
+        source = arrival.source_event_id
+        if source is not None:
+            position = bisect_left(history, source, key=lambda row: row[1].event_id)
+            if position < len(history) and history[position][1].event_id == source:
+                found.append(history[position][1])
+    return tuple(found)
 
 
 def describe_operation(event: ev.Event) -> str:

@@ -1,0 +1,152 @@
+"""A divergence in words: the one author of what exception, command, notebook and panel show (DESIGN §7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from workbench.runtime import events as ev
+from workbench.runtime.divergence import Divergence, Read
+from workbench.runtime.lines import describe_line, user_line
+from workbench.runtime.reference_text import without_times
+from workbench.views import layout, words
+from workbench.views.code import ExcerptLine, excerpt
+from workbench.views.differences import headline, now_in_words, recorded_in_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Row(NamedTuple):
+    """A labelled row of the message; `kind` is how it is set: as words, as code, or as source with its lines."""
+
+    label: str
+    texts: tuple[str, ...]
+    kind: Literal["words", "code", "source"] = "words"
+    source: tuple[ExcerptLine, ...] = ()
+
+
+def line(divergence: Divergence) -> str:
+    """Who diverged, in which turn, and how: `Counter · counter-1 · diverged in turn 2: …`."""
+    who = [words.shown(each) for each in (divergence.orchestration, divergence.instance_id) if each]
+    return " · ".join([*who, title(divergence)])
+
+
+def title(divergence: Divergence) -> str:
+    """In which turn, and how."""
+    execution = f" of execution {divergence.execution_id}" if divergence.execution_id != 1 else ""
+    return f"diverged in turn {divergence.turn}{execution}: {headline(divergence)}"
+
+
+def text(divergence: Divergence) -> str:
+    """The whole message, in the order that DESIGN §7 fixes."""
+    lines = [line(divergence)]
+    for row in rows(divergence):
+        if row.kind == "source":
+            lines += [" " * layout.LABEL + each for each in excerpt_lines(row.source)]
+        else:
+            for position, each in enumerate(row.texts):
+                lines += layout.labelled(row.label if position == 0 else "", each)
+    return "\n".join(lines)
+
+
+def excerpt_lines(source: tuple[ExcerptLine, ...]) -> list[str]:
+    """Source with its numbers, `>` at the line itself."""
+    digits = max((len(str(each.number)) for each in source), default=0)
+    return [f"{'>' if each.current else ' '} {each.number:>{digits}} | {each.text}".rstrip() for each in source]
+
+
+def rows(divergence: Divergence) -> list[Row]:
+    """What there is to say, row by row; a row without evidence is left out."""
+    found = [Row("where", (_where(divergence),))]
+    line_now = user_line(divergence.chain)
+    if line_now is not None:
+        source = excerpt(line_now)
+        if source:
+            found.append(Row("", (), "source", tuple(source)))
+    found.append(Row("recorded", (recorded_in_words(divergence),), "code"))
+    found.append(Row("now", (now_in_words(divergence),), "code"))
+    read = divergence.explaining_read
+    if read is not None:
+        found.append(Row("because", (_because(divergence, read),)))
+    if divergence.lines_up is not None:
+        found.append(Row("after", (_after(*divergence.lines_up),)))
+    if divergence.to_do:
+        found.append(Row("to do", divergence.to_do))
+    found.append(Row("engine", (words.sentence(f"nondeterministic: {without_times(divergence.message)}"),), "code"))
+    return found
+
+
+def frame(divergence: Divergence) -> pd.DataFrame:
+    """One row: who, where, what kind, and both sides in words."""
+    import pandas as pd
+
+    place = user_line(divergence.chain)
+    return pd.DataFrame(
+        [
+            {
+                "instance": divergence.instance_id,
+                "orchestration": divergence.orchestration,
+                "execution": divergence.execution_id,
+                "turn": divergence.turn,
+                "recorded_turn": divergence.recorded_turn,
+                "operation": divergence.operation,
+                "event": None if divergence.recorded is None else divergence.recorded.event_id,
+                "kind": divergence.kind,
+                "recorded": recorded_in_words(divergence),
+                "now": now_in_words(divergence),
+                "place": None if place is None else describe_line(place),
+                "poisoned_key": None if divergence.explaining_read is None else divergence.explaining_read.key,
+            }
+        ]
+    )
+
+
+def _where(divergence: Divergence) -> str:
+    turn = f"turn {divergence.turn}"
+    if divergence.recorded_turn != divergence.turn:
+        turn += f", replaying turn {divergence.recorded_turn}"
+    parts = [turn]
+    if divergence.execution_id != 1:
+        parts.insert(0, f"execution {divergence.execution_id}")
+    if divergence.recorded is not None:
+        parts.append(f"event {divergence.recorded.event_id}")
+    parts.append(f"operation {divergence.operation}")
+    if divergence.chain:
+        parts.append(words.chain_in_words(divergence.chain))
+    elif divergence.kind != "broken history":
+        parts.append("after the last line of the code")
+    return " · ".join(parts)
+
+
+def _because(divergence: Divergence, read: Read) -> str:
+    place = words.place_in(read.chain, user_line(divergence.chain)) or "the code"
+    key = words.shown(read.key)
+    if read.value is None:
+        gone = (
+            "it is no longer in the store (pruned)"
+            if read.written_by is None
+            else f"event {read.written_by} of this same execution cleared it"
+        )
+        return (
+            f"{place} read nothing for {key}, but this execution began with a value for it and {gone}: "
+            "the snapshot is poisoned"
+        )
+    seen = f'{place} read {key} = "{words.shown(read.value)}" from the snapshot'
+    if read.written_by is None:
+        return f"{seen}, but this execution did not begin with that value: the snapshot is poisoned"
+    return f"{seen}, but event {read.written_by} of this same execution wrote that value: the snapshot is poisoned"
+
+
+def _after(lined_up: int, later: int) -> str:
+    if later == 0:
+        return "no later operation is recorded"
+    noun = "operation" if later == 1 else "operations"
+    verb = "lines up" if (later if lined_up == later else lined_up) == 1 else "line up"
+    return f"{lined_up} of {later} later {noun} {verb}"
+
+
+def is_broken(divergence: Divergence) -> bool:
+    """Whether the history itself is at fault, not the code."""
+    return divergence.kind == "broken history" or (
+        divergence.recorded is not None and divergence.recorded.type not in ev.KNOWN_TYPES
+    )

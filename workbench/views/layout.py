@@ -1,0 +1,55 @@
+"""Plain text in columns: labelled rows that wrap under themselves, and aligned tables."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from workbench.views.words import is_wide
+
+WIDTH = 100
+LABEL = 12
+"""Columns before a row's text: two blanks and the label."""
+
+
+def labelled(label: str, text: str) -> list[str]:
+    """A row such as `  because   line 3 read …`, wrapped with its later lines under the text."""
+    lines = textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=f"  {label:<{LABEL - 2}}",
+        subsequent_indent=" " * LABEL,
+        replace_whitespace=False,
+        expand_tabs=False,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return lines or [f"  {label}"]
+
+
+def labelled_lines(label: str, lines: Iterable[str]) -> list[str]:
+    """Lines that stand under each other behind one label, as they are."""
+    return [f"  {label if position == 0 else '':<{LABEL - 2}}{line}".rstrip() for position, line in enumerate(lines)]
+
+
+def table(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> list[str]:
+    """Rows with their columns aligned, two blanks apart; columns named in `right` are flush right.
+
+    Columns that are empty in every row are left out.
+    """
+    flush_right = set(right)
+    kept = [column for column in range(max(map(len, rows), default=0)) if any(row[column] for row in rows)]
+    widths = {column: max(width(row[column]) for row in rows) for column in kept}
+    lines = []
+    for row in rows:
+        cells = []
+        for column in kept:
+            blanks = " " * (widths[column] - width(row[column]))
+            cells.append(blanks + row[column] if column in flush_right else row[column] + blanks)
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def width(text: str) -> int:
+    """The columns that a text takes in a fixed-width font."""
+    return len(text) + sum(map(is_wide, text)) if not text.isascii() else len(text)

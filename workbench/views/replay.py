@@ -1,0 +1,83 @@
+"""A replay: its verdict first, then its turns, then whatever differs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.recordings.replay import Replay
+from workbench.views import divergence, layout, turns_table, words
+from workbench.views.turn import outcome_difference_in_words, strict_difference_in_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def line(replay: Replay) -> str:
+    """`Counter · counter-1 · same: 6 operations in 4 turns as recorded, completed with "3"`."""
+    recording = replay.recording
+    return f"{words.shown(recording.orchestration)} · {words.shown(recording.instance_id)} · {verdict(replay)}"
+
+
+def verdict(replay: Replay) -> str:
+    """The verdict with what it rests on."""
+    recording = replay.recording
+    if replay.divergence is not None and replay.verdict == "diverged":
+        return divergence.title(replay.divergence)
+    if not replay.has_code and replay.verdict == "nothing to compare":
+        count = f"{words.counted(len(replay.turns), 'turn')} shown without code"
+        return f"{count}, {words.outcome_in_words(recording.status, recording.last.output)}"
+    compared = (
+        f"{words.counted(replay.compared, 'operation')} in {words.counted(len(replay.turns), 'turn')} as recorded"
+    )
+    if replay.verdict == "same":
+        return f"same: {compared}, {words.outcome_in_words(recording.status, recording.last.output)}"
+    if replay.verdict == "different outcome" and replay.outcome_difference is not None:
+        return f"different outcome: {compared}, then {outcome_difference_in_words(replay.outcome_difference)}"
+    if replay.damage:
+        return f"damaged history: {words.counted(len(replay.damage), 'place')} that cannot be trusted"
+    return f"{replay.verdict}: {compared}"
+
+
+def text(replay: Replay) -> str:
+    """The verdict, the turns, and everything that differs."""
+    lines = [f"{line(replay)}"] if replay.divergence is None else []
+    if replay.divergence is not None:
+        lines.append(replay.divergence.text())
+    lines += layout.labelled_lines("turns", turns_table.turn_lines(replay.turns))
+    for label, sentences in remarks(replay):
+        for position, each in enumerate(sentences):
+            lines += layout.labelled(label if position == 0 else "", each)
+    return "\n".join(lines)
+
+
+def remarks(replay: Replay) -> list[tuple[str, list[str]]]:
+    """Labelled sentences below the turns."""
+    found = [("model", [model_in_words(replay)])]
+    if replay.strict_differences:
+        found.append(("differs", [strict_difference_in_words(each) for each in replay.strict_differences]))
+    if replay.unknown_events:
+        found.append(("skipped", [f"events of unknown type: {words.listed(map(words.shown, replay.unknown_events))}"]))
+    if replay.damage:
+        found.append(
+            (
+                "damage",
+                [
+                    f"execution {each.execution_id}, {words.sentence(each.row)}: {words.sentence(each.reason)}"
+                    for each in replay.damage
+                ],
+            )
+        )
+    if any(turn.inferred for turn in replay.turns):
+        found.append(("inferred", ["where turns begin is told from the history: its writer does not record it"]))
+    return found
+
+
+def model_in_words(replay: Replay) -> str:
+    """The KV model of the replay, and the recording's own where that is another."""
+    own = replay.recording.kv_model
+    return f"{replay.kv_model}" if own == replay.kv_model else f"{replay.kv_model}; recorded with {own}"
+
+
+def frame(replay: Replay) -> pd.DataFrame:
+    """A row a turn."""
+    return turns_table.turns_frame(replay.turns)
