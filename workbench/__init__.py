@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from workbench.runtime.version import VERSION
+
+__version__ = VERSION
 
 if TYPE_CHECKING:
     from workbench.recordings import Recording, open_source
@@ -47,3 +49,7 @@ def __getattr__(name: str) -> Any:
     import importlib
 
     return getattr(importlib.import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

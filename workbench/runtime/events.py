@@ -12,9 +12,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from workbench import __version__
+from workbench.runtime.version import VERSION
 
-WRITER: Final = f"workbench-{__version__}"
+WRITER: Final = f"workbench-{VERSION}"
 """What our events carry in `duroxide_version`; it is how a recording knows who wrote it."""
 
 STARTED: Final = "OrchestrationStarted"
