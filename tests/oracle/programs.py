@@ -28,7 +28,9 @@ def mark(seen, value):
 KEYS = ("a", "b", "c", "ключ", "")
 EVENTS = ("E", "F")
 QUEUES = ("Q", "R")
-VALUES = ("None", "0", '""', '"é\\u2028"', "[1, 2.5, None]", '{"b": True, "a": {}}', "10**20", '"42"')
+VALUES = ("None", "0", "False", '""', '"é\\u2028"', "[1, 2.5, None]", '{"a": {}, "b": True}', '"42"', "-0.0")
+EXACT_VALUES = ('{"b": True, "a": {}}', "10**20", "123456789.12345679", 'float("nan")')
+"""The SDK does not give these back as they were inside `all` and `race` (README)."""
 CANCELLED = 0.12
 """Share of the programs that are cancelled from outside."""
 
@@ -143,11 +145,11 @@ class RandomProgram:
         self.number += 1
         return f"[{self.number}, seen]"
 
-    def task(self, blocking: bool = True) -> str:
+    def task(self, blocking: bool = True, values: Sequence[str] = VALUES) -> str:
         """An expression for a task; without `blocking` only such as end by themselves."""
         choices: list[tuple[int, Callable[[], str]]] = [
             (6, lambda: f'ctx.schedule_activity("Mix", {self.fresh()})'),
-            (3, lambda: f'ctx.schedule_activity("Echo", {self.random.choice(VALUES)})'),
+            (3, lambda: f'ctx.schedule_activity("Echo", {self.random.choice(values)})'),
             (3, lambda: f'ctx.schedule_activity("Judge", {self.fresh()})'),
             (1, lambda: 'ctx.schedule_activity("Fail", f"{seen}\\nmore")'),
             (2, self.slow),
@@ -217,7 +219,7 @@ class RandomProgram:
         """One task; sometimes a child."""
         if self.may_have_child and self.random.random() < 0.3:
             return self.awaited(self.child())
-        return self.awaited(self.task(blocking=self.random.random() < 0.4))
+        return self.awaited(self.task(self.random.random() < 0.4, (*VALUES, *EXACT_VALUES)))
 
     def race(self) -> Lines:
         """Two tasks; one of them nearly always ends by itself."""

@@ -24,8 +24,10 @@ WARM_UP_S = 0.3
 """The runtime polls slowly at first; outside calls of the first cases would come before their first turn."""
 LOOK_EVERY_S = 0.02
 """Status queries are few, as each of them competes with the runtime for the file."""
-PATIENCE_S = 3.0
+PATIENCE_S = 2.0
 """An instance that has not ended this long after its last outside call no longer holds up the others."""
+QUIET_LOOKS = 5
+"""So many looks in a row at empty queues mean that what has not ended waits for ever."""
 
 
 def runtime_for(cases: list[Case], provider: duroxide.SqliteProvider) -> duroxide.Runtime:
@@ -57,16 +59,24 @@ class Stage:
         self.given_up_at: dict[str, float] = {}
 
     def play(self) -> None:
-        """Return when every instance has ended or is known to wait for ever."""
+        """Return when every instance has ended or waits for ever."""
         looked = 0.0
-        while self.waiting or self.given_up_at or self.calls:
+        quiet = 0
+        while self.waiting or self.calls or quiet < QUIET_LOOKS:
             while self.waiting and len(self.given_up_at) < self.at_once:
                 self._start(self.waiting.pop())
             self._make_due_calls()
             if time.monotonic() - looked > LOOK_EVERY_S:
                 self._forget_the_ended()
+                quiet = 0 if self._is_busy() else quiet + 1
                 looked = time.monotonic()
             time.sleep(0.001)
+
+    def _is_busy(self) -> bool:
+        if self.waiting or self.calls:
+            return True
+        depths = self.client.get_queue_depths()
+        return bool(depths.orchestrator_queue or depths.worker_queue or depths.timer_queue)
 
     def _start(self, case: Case) -> None:
         self.client.start_orchestration(case.name, case.name, case.input)

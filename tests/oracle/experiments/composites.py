@@ -189,3 +189,51 @@ def nested_helpers_of_composites(ctx: Any, _given: Any) -> Any:
         ctx.schedule_activity_with_retry("Flaky", {"failures": 1}, {"max_attempts": 3}), ctx.schedule_timer(1000)
     )
     return got
+
+
+@experiment()
+def numbers_and_texts_in_composites(ctx: Any, _given: Any) -> Any:
+    values: list[Any] = [
+        float("nan"),
+        float("inf"),
+        [float("nan")],
+        10**20,
+        -(10**20),
+        2**64,
+        2**64 - 1,
+        2**63,
+        -(2**63),
+    ]
+    values += [-(2**63) - 1, 2**53 + 1, 1e300, 1e16, 1e-7, 123456789.123456789, 0.1, 1.0, -0.0, 1e22, 5e-324]
+    values += [{"b": 1, "a": {"z": 1, "y": 2}}, "\ud800", ["\ud800"], "é\u2028", "\x00", [[[[]]]], None, "", "null"]
+    for number, value in enumerate(values):
+        alone = yield ctx.schedule_activity("Echo", value)
+        raced = yield ctx.race(ctx.schedule_activity("Echo", value), ctx.wait_for_event("never"))
+        joined = yield ctx.all([ctx.schedule_activity("Echo", value)])
+        ctx.set_kv_value(f"{number:02}", ascii([alone, raced["value"], joined[0].get("ok", joined)]))
+    return "done"
+
+
+@experiment_with(
+    deep="'[' * 200 + ']' * 200",
+    duplicate_keys='\'{"a": 1, "a": 2}\'',
+    blanks="' [1 , 2] '",
+    number_text="'1E2'",
+    leading_zero="'01'",
+    plus="'+1'",
+    huge="'1e999'",
+    tiny="'1e-999'",
+    minus_zero="'-0'",
+    long_fraction="'0.' + '1' * 40",
+    long_integer="'1' * 400",
+    bom="'\\ufeff1'",
+    empty="''",
+    raw_control="'\"\\x01\"'",
+    escaped_slash="'\"\\\\/\"'",
+    raw_surrogate_pair="'\"\\\\ud83d\\\\ude00\"'",
+)
+def message_texts_in_composites(ctx: Any, _given: Any) -> Any:
+    text = MEMBER
+    alone = yield ctx.schedule_sub_orchestration_typed("Echoing", text)
+    joined = yield ctx.all([ctx.schedule_sub_orchestration_typed("Echoing", text)])
+    return ascii([alone, joined])
