@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from workbench.recordings.integrity import UNREADABLE
 from workbench.recordings.replay import Replay
 from workbench.views import divergence, layout, turns_table, words
+from workbench.views.recording import damage_in_words
 from workbench.views.turn import outcome_difference_in_words, strict_difference_in_words
 
 if TYPE_CHECKING:
@@ -55,18 +57,11 @@ def remarks(replay: Replay) -> list[tuple[str, list[str]]]:
     found = [("model", [model_in_words(replay)])]
     if replay.strict_differences:
         found.append(("differs", [strict_difference_in_words(each) for each in replay.strict_differences]))
-    if replay.unknown_events:
-        found.append(("skipped", [f"events of unknown type: {words.listed(map(words.shown, replay.unknown_events))}"]))
+    unknown = [words.shown(each) for each in replay.unknown_events if each != UNREADABLE]
+    if unknown:
+        found.append(("skipped", [f"events of unknown type: {words.listed(unknown)}"]))
     if replay.damage:
-        found.append(
-            (
-                "damage",
-                [
-                    f"execution {each.execution_id}, {words.sentence(each.row)}: {words.sentence(each.reason)}"
-                    for each in replay.damage
-                ],
-            )
-        )
+        found.append(("damage", [damage_in_words(each) for each in replay.damage]))
     if any(turn.inferred for turn in replay.turns):
         found.append(("inferred", ["where turns begin is told from the history: its writer does not record it"]))
     return found

@@ -20,7 +20,10 @@ from workbench.runtime.turn import Operation
 LONGEST_VALUE = 42
 """Characters of a value that are shown; longer ones lose their middle."""
 _HEAD, _TAIL = 24, 12
+_MARK = 14
+"""Up to so many characters more stand whole: what tells the size would take their place."""
 _SENTENCE = 300
+_ENDING = 84
 
 _HIDDEN = re.compile(
     r"[\x00-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -48,7 +51,7 @@ def _picture(match: re.Match[str]) -> str:
 
 def shown(text: str, limit: int = LONGEST_VALUE) -> str:
     """A user's text: every character visible, and a long one as its head, its size in bytes and its tail."""
-    if len(text) <= limit:
+    if len(text) <= limit + _MARK:
         return visible(text)
     head, tail = limit * _HEAD // LONGEST_VALUE, limit * _TAIL // LONGEST_VALUE
     return f"{visible(text[:head])}…{sized(byte_count(text))}…{visible(text[-tail:])}"
@@ -56,7 +59,7 @@ def shown(text: str, limit: int = LONGEST_VALUE) -> str:
 
 def shown_around(text: str, place: int) -> str:
     """A long text's part around one character, with its size: where it differs from another one."""
-    if len(text) <= LONGEST_VALUE:
+    if len(text) <= LONGEST_VALUE + _MARK:
         return visible(text)
     start = max(0, min(place - LONGEST_VALUE // 3, len(text) - LONGEST_VALUE))
     part = visible(text[start : start + LONGEST_VALUE])
@@ -235,7 +238,7 @@ def event_in_words(event: ev.Event, answered: Answered) -> str:
         return f"{words}: {bare(_text(event.reason))}"
     content = _text(event.data) if event.result is UNSET else _text(event.result)
     if event.details is not UNSET:
-        content = ev.display_error(event.details)
+        return f"{words}: {error_in_words(ev.display_error(event.details))}"
     return words if content is None else f"{words}: {bare(content)}"
 
 
@@ -245,7 +248,15 @@ def ending_in_words(event: ev.Event) -> str:
         return f"completed with {bare(_text(event.output))}"
     if event.type == ev.CONTINUED_AS_NEW:
         return f"continued as new with {bare(_text(event.input))}"
-    return f"failed: {bare(ev.display_error(event.details or {}))}"
+    return f"failed: {error_in_words(ev.display_error(event.details or {}))}"
+
+
+def error_in_words(error: str | None) -> str:
+    """An error text, longer than other values and at its end: a traceback says last what went wrong."""
+    text = (error or "").strip()
+    last = text.rpartition("\n")[2]
+    more = "… " if last != text else ""
+    return f"{more}{shown(last, _ENDING)}" if last else "without a message"
 
 
 def outcome_in_words(status: str, output: str | None) -> str:
@@ -253,14 +264,14 @@ def outcome_in_words(status: str, output: str | None) -> str:
     if status == "Completed":
         return f"completed with {bare(output)}"
     if status == "Failed":
-        return f"failed: {bare(output)}"
+        return f"failed: {error_in_words(output)}"
     return f"continued as new with {bare(output)}" if status == "ContinuedAsNew" else shown(status).lower()
 
 
 def _source(event: ev.Event, answered: Answered) -> str:
     what = _ANSWERED[event.type]
     schedule = answered.get(event.source_event_id or 0)
-    if schedule is None or schedule.name is UNSET:
+    if schedule is None or schedule.type not in ev.OPERATIONS or schedule.name is UNSET:
         return f"{what} (event {event.source_event_id})" if what != "timer" else what
     return f"{what} {shown(str(schedule.name))}"
 
