@@ -57,6 +57,13 @@ def test_duroxides_recordings_are_held_to_its_limits() -> None:
     assert recording.limits == Limits.duroxide()
 
 
+def test_a_recording_replays_itself_with_and_without_code() -> None:
+    recording = load("P-06_timer", "a")
+    assert recording.replay().turns
+    assert recording.replay(kv_model=PER_TURN).kv_model == PER_TURN
+    assert recording.replay(limits=Limits(kv_keys=1)).limits == Limits(kv_keys=1)
+
+
 # The KV state that an execution began with.
 
 

@@ -88,6 +88,15 @@ class DuroxideSource(Source):
                 for row in _named(connection.execute(_LISTING))
             ]
 
+    @property
+    def instance_ids(self) -> tuple[str, ...]:
+        """The ids of all instances, in listing order."""
+        with self._reader.reading() as connection:
+            self._base_tables(connection)
+            return tuple(
+                str(name) for (name,) in connection.execute("SELECT instance_id FROM instances ORDER BY rowid")
+            )
+
     def recording(self, instance_id: str) -> Recording:
         """The recording of one instance; raises `UnknownInstance`."""
         with self._reader.reading() as connection:

@@ -87,7 +87,7 @@ class Source:
 
     def __repr__(self) -> str:
         try:
-            count = len(self.listing())
+            count = len(self.instance_ids)
         except StoreError:
             return f"{self.name}: {self.kind}, not readable now"
         return f"{self.name}: {self.kind}, {count} instance{'' if count == 1 else 's'}"

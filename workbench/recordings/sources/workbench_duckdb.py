@@ -49,6 +49,12 @@ class WorkbenchSource(Source):
         with self._reading() as (cursor, _):
             return [InstanceRow(*row) for row in cursor.execute(_LISTING).fetchall()]
 
+    @property
+    def instance_ids(self) -> tuple[str, ...]:
+        """The ids of all instances, in listing order."""
+        with self._reading() as (cursor, _):
+            return _ids(cursor)
+
     def recording(self, instance_id: str) -> Recording:
         """The recording of one instance; raises `UnknownInstance`."""
         with self._reading() as (cursor, kv_model):
@@ -102,11 +108,15 @@ class WorkbenchSource(Source):
                 raise NoHistory(self.path, names, required)
 
 
+def _ids(cursor: Cursor) -> tuple[str, ...]:
+    found = cursor.execute("SELECT instance_id FROM instances ORDER BY created_order").fetchall()
+    return tuple(str(name) for (name,) in found)
+
+
 def _instance(cursor: Cursor, kv_model: KVModel, instance_id: str) -> StoredInstance:
     found = cursor.execute(_INSTANCE, [instance_id]).fetchone()
     if found is None:
-        known = cursor.execute("SELECT instance_id FROM instances ORDER BY created_order").fetchall()
-        raise UnknownInstance(instance_id, tuple(str(name) for (name,) in known))
+        raise UnknownInstance(instance_id, _ids(cursor))
     orchestration, version, custom_status, custom_status_version, parent = found
     return StoredInstance(
         instance_id=instance_id,
