@@ -25,7 +25,13 @@ def test_no_committed_file_holds_a_path_of_a_machine() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["open('/work{}main/a.py')", "/root{}.ipython", " /home/ann{}flow.py", "file:///tmp{}bash_jobs{}0", r"C:\Users{}\x"],
+    [
+        "open('/work{}main/a.py')",
+        "/root{}.ipython",
+        " /home/ann{}flow.py",
+        "file:///tmp{}bash_jobs{}0",
+        r"C:\Users{}\x",
+    ],
 )
 def test_the_search_finds_a_path_of_a_machine(text: str) -> None:
     assert MACHINE_PATH.search(text.replace("{}\\", "\\").replace("{}", "/").encode())
