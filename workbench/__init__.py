@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from workbench.recordings import Recording, open_source
     from workbench.runtime.client import Client
     from workbench.runtime.clock import ManualClock, SystemClock
+    from workbench.runtime.errors import NondeterminismError, WorkbenchError
     from workbench.runtime.limits import Limits
     from workbench.session import Run, Workbench
     from workbench.store import DuckDBProvider
@@ -22,9 +23,11 @@ _HOMES = {
     "Limits": "workbench.runtime.limits",
     "ManualClock": "workbench.runtime.clock",
     "Recording": "workbench.recordings",
+    "NondeterminismError": "workbench.runtime.errors",
     "Run": "workbench.session",
     "SystemClock": "workbench.runtime.clock",
     "Workbench": "workbench.session",
+    "WorkbenchError": "workbench.runtime.errors",
     "open_source": "workbench.recordings",
 }
 
@@ -33,10 +36,12 @@ __all__ = [
     "DuckDBProvider",
     "Limits",
     "ManualClock",
+    "NondeterminismError",
     "Recording",
     "Run",
     "SystemClock",
     "Workbench",
+    "WorkbenchError",
     "open_source",
 ]
 

@@ -90,8 +90,7 @@ class _ExperimentalExecution(Execution):
         leaf = super()._schedule_leaf(task, parent, index)
         if leaf.event_id < 0:
             self._open.pop(leaf.event_id, None)
-            self.subscriptions.pop(leaf.event_id, None)
-            self._unbound = [each for each in self._unbound if each is not leaf]
+            self.mailbox.forget(leaf)
             leaf.done = True
         return leaf
 

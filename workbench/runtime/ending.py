@@ -125,7 +125,7 @@ def _discard_operations(execution: Execution, arrivals: Sequence[ev.Event]) -> N
     journal = execution.journal
     for event in journal.new_events[len(arrivals) :]:
         execution.schedules.pop(event.event_id, None)
-        execution.subscriptions.pop(event.event_id, None)
+        execution.mailbox.subscriptions.pop(event.event_id, None)
         journal.next_event_id -= 1
     journal.new_events = list(arrivals)
 
@@ -142,7 +142,7 @@ def _write_dropped(execution: Execution) -> tuple[list[int], list[ms.Message]]:
         elif leaf.kind == "child" and leaf.event_id in execution.children:
             notices.append(ms.CancelInstance(execution.children.pop(leaf.event_id), DROPPED_CHILD))
         else:
-            execution.subscriptions.pop(leaf.event_id, None)
+            execution.mailbox.subscriptions.pop(leaf.event_id, None)
     return activities, notices
 
 
@@ -181,8 +181,8 @@ def open_subscriptions(execution: Execution) -> list[tuple[int, str]]:
     As the reference counts them, in the rows and not in what the code got: each queue message takes the lowest
     subscription of its name, each event the lowest that was there before it.
     """
-    left = dict(sorted(execution.subscriptions.items()))
-    for kind, name, event_id in execution.received:
+    left = dict(sorted(execution.mailbox.subscriptions.items()))
+    for kind, name, event_id in execution.mailbox.received:
         taken = next(
             (i for i, each in left.items() if each == (kind, name) and (kind == "queue" or i < event_id)), None
         )
@@ -259,7 +259,7 @@ def _continue_as_new(execution: Execution, started: ev.Event) -> ms.ContinueAsNe
         str(started.name),
         continued.input,
         continued.version,
-        [(name, data) for name, data, taken in execution.messages if not taken],
+        execution.mailbox.unread(),
         execution.custom_status,
         started.parent_instance or None,
         started.parent_id or None,

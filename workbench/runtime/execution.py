@@ -7,7 +7,6 @@ check is advancing a recording with other code. Follows the pseudo-code of repla
 from __future__ import annotations
 
 import contextlib
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -16,7 +15,7 @@ from msgspec import UNSET
 
 from workbench.runtime import events as ev
 from workbench.runtime import payload
-from workbench.runtime.actions import Action, activity_signature
+from workbench.runtime.actions import Action
 from workbench.runtime.batch import read_batch
 from workbench.runtime.code import (
     Finished,
@@ -40,23 +39,21 @@ from workbench.runtime.errors import NotATask, ReplayStopped
 from workbench.runtime.journal import Journal
 from workbench.runtime.key_values import KeyValues
 from workbench.runtime.kv import Entry
+from workbench.runtime.mailbox import Mailbox
 from workbench.runtime.replayed_turn import end_recorded_turn
+from workbench.runtime.scheduling import action_of, child_instance_id
 from workbench.runtime.tasks import (
-    ActivityTask,
     AllTask,
     ChildTask,
     ContinueAsNewTask,
     DetachedTask,
-    EventTask,
-    QueueTask,
     RaceTask,
     RetryTask,
     Task,
-    TimerTask,
 )
 from workbench.runtime.turn_result import TurnResult
 from workbench.runtime.turns import NewTurn, RecordedTurn
-from workbench.runtime.waiting import All, Composite, Leaf, LeafKind, Race, Retry, Waiting, settled
+from workbench.runtime.waiting import All, Composite, Leaf, Race, Retry, Waiting, settled
 
 Code = Callable[..., Any]
 
@@ -97,21 +94,12 @@ class Execution:
         self.versions: dict[int, str | None] = {}
         self.dropped_activities: set[int] = set()
         self.dropped: list[Leaf] = []
-        self.subscriptions: dict[int, tuple[str, str]] = {}
-        """Kind (`event` or `queue`) and name of every subscription without a dropped row."""
-        self.received: list[tuple[str, str, int]] = []
-        """Kind, name and event id of every external event and queue message."""
-        self.messages: list[list[Any]] = []
-        """Queue messages of this execution in order of arrival: name, data, taken."""
+        self.mailbox = Mailbox()
         self._code_function = code
         self._code: Running | None = None
         self._context: OrchestrationContext | None = None
         self._waiting: Waiting | None = None
         self._open: dict[int, Leaf] = {}
-        self._bound: dict[str, list[Leaf]] = {}
-        self._takers: dict[str, list[Leaf]] = {}
-        self._buffers: dict[str, deque[list[Any]]] = {}
-        self._unbound: list[Leaf] = []
         self._warnings: list[str] = []
         self._unhandled: list[ev.Event] = []
         self._woken_by: ev.Event | None = None
@@ -228,7 +216,8 @@ class Execution:
                 if self._is_over():
                     break
                 self._deliver(event)
-            self._bind()
+            while not self._is_over() and self.mailbox.bind():
+                self._wake(None)
 
     def _is_over(self) -> bool:
         return self.journal.divergence is not None or (self.finished is not None and self.continued is None)
@@ -255,14 +244,12 @@ class Execution:
         if kind in ev.COMPLETIONS:
             self._deliver_outcome(event)
         elif kind == ev.EVENT_RECEIVED:
-            self._deliver_event(event)
+            lost = self.mailbox.deliver_event(event)
+            if lost is not None:
+                self._unhandled.append(event)
+                self._warnings.append(lost)
         elif kind == ev.QUEUE_MESSAGE:
-            name = str(event.name)
-            message = [name, str(event.data), False]
-            self.messages.append(message)
-            self.received.append(("queue", name, event.event_id))
-            self._buffers.setdefault(name, deque()).append(message)
-            self._feed(name)
+            self.mailbox.deliver_message(event)
         self._wake(event)
 
     def _wake(self, event: ev.Event | None) -> None:
@@ -291,45 +278,6 @@ class Execution:
             leaf.settle(True, ev.display_error(event.details))
         else:
             leaf.settle(False, payload.load(str(event.result)))
-
-    def _deliver_event(self, event: ev.Event) -> None:
-        self.received.append(("event", str(event.name), event.event_id))
-        bound = self._bound.get(str(event.name))
-        if not bound:
-            self._unhandled.append(event)
-            self._warnings.append(f"event {event.name} arrived, nobody waiting")
-            return
-        leaf = bound.pop(0)
-        if leaf.dropped:
-            self._unhandled.append(event)
-            self._warnings.append(f"event {event.name} arrived, its wait had just lost a race")
-        else:
-            leaf.settle(False, payload.load(str(event.data)))
-
-    def _bind(self) -> None:
-        """Subscriptions made in this turn begin to count, after the whole batch; then queues flow."""
-        while self._unbound and not self._is_over():
-            made, self._unbound = self._unbound, []
-            for leaf in made:
-                name = cast("EventTask | QueueTask", leaf.task).name
-                if leaf.kind == "event":
-                    self._bound.setdefault(name, []).append(leaf)
-                else:
-                    self._takers.setdefault(name, []).append(leaf)
-            for name in dict.fromkeys(cast("QueueTask", leaf.task).name for leaf in made if leaf.kind == "queue"):
-                self._feed(name)
-            self._wake(None)
-
-    def _feed(self, name: str) -> None:
-        """Buffered messages, oldest first, go to takers, oldest first; one that wakes the code runs it in between."""
-        buffer, takers = self._buffers.get(name), self._takers.get(name)
-        while buffer and takers:
-            leaf = takers.pop(0)
-            if leaf.dropped:
-                continue
-            message = buffer.popleft()
-            message[2] = True
-            leaf.settle(False, payload.load(message[1]))
 
     # Running the code.
 
@@ -412,44 +360,18 @@ class Execution:
         return self._schedule(member, parent, index)
 
     def _schedule_leaf(self, task: Task, parent: Composite | None, index: int) -> Leaf:
-        action, kind = self._action_of(task)
+        action, kind = action_of(task, self.journal)
         record = self.journal.match(action)
         leaf = Leaf(task, parent, index, kind, record.event_id)
         if kind in ("event", "queue"):
-            self._unbound.append(leaf)
-            self.subscriptions[record.event_id] = (kind, cast("EventTask | QueueTask", task).name)
+            self.mailbox.subscribe(leaf)
         else:
             self._open[record.event_id] = leaf
             self.schedules[record.event_id] = kind
             if isinstance(task, ChildTask):
-                self.children[record.event_id] = self._child_id(str(record.event.instance))
+                self.children[record.event_id] = child_instance_id(self.instance_id, str(record.event.instance))
                 self.versions[record.event_id] = task.version
         return leaf
-
-    def _action_of(self, task: Task) -> tuple[Action, LeafKind]:
-        journal = self.journal
-        if isinstance(task, ActivityTask):
-            signature = activity_signature(task.name, task.input, task.session_id, task.tag)
-            return Action(signature, {} if signature[2] == task.input else {"input": task.input}), "activity"
-        if isinstance(task, TimerTask):
-            delay = {"delay_ms": task.delay_ms, "fire_at_ms": journal.now_ms + task.delay_ms}
-            return Action((ev.TIMER_CREATED,), delay), "timer"
-        if isinstance(task, EventTask):
-            return Action((ev.EVENT_SUBSCRIBED, task.name)), "event"
-        if isinstance(task, QueueTask):
-            return Action((ev.QUEUE_SUBSCRIBED, task.name)), "queue"
-        if isinstance(task, ChildTask):
-            extra: dict[str, Any] = {}
-            if task.instance_id is not None and not task.instance_id.startswith("sub::"):
-                extra["instance"] = task.instance_id
-            elif journal.turn is None:
-                prefix = "" if self.execution_id == 1 else f"{self.execution_id}_"
-                extra["instance"] = f"sub::{prefix}{journal.next_event_id}"
-            return Action((ev.CHILD_SCHEDULED, task.name, task.input), extra), "child"
-        raise NotATask(task)
-
-    def _child_id(self, recorded: str) -> str:
-        return f"{self.instance_id}::{recorded}" if recorded.startswith("sub::") else recorded
 
     def _start_detached(self, task: DetachedTask) -> None:
         record = self.journal.match(Action((ev.DETACHED_STARTED, task.name, task.instance_id, task.input)))
@@ -479,19 +401,15 @@ class Execution:
         self.started = self.started or next(iter([*recorded, *arrivals]), None)
         self.outcomes.update(event.source_event_id or 0 for event in arrivals)
         if self.diverged:
-            self.subscriptions, self.received = subscriptions_in_history(recorded)
+            self.mailbox.subscriptions, self.mailbox.received = subscriptions_in_history(recorded)
             self.dropped_activities = cancelled_in_history(recorded)
-        self.received += subscriptions_in_history(arrivals)[1]
+        self.mailbox.received += subscriptions_in_history(arrivals)[1]
 
     def release_dropped(self) -> None:
-        """At the end of a turn dropped subscriptions lose their place (until then they hold it)."""
+        """At the end of a turn what was dropped in it lets go of its place (until then it holds it)."""
         if self.dropped:
-            for name, leaves in self._bound.items():
-                self._bound[name] = [leaf for leaf in leaves if not leaf.dropped]
-            for leaf in self.dropped:
-                self.subscriptions.pop(leaf.event_id, None)
-                if leaf.kind == "activity":
-                    self.dropped_activities.add(leaf.event_id)
+            self.mailbox.release(self.dropped)
+            self.dropped_activities.update(leaf.event_id for leaf in self.dropped if leaf.kind == "activity")
 
 
 def _failure_that_no_code_sees(

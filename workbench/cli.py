@@ -1,0 +1,156 @@
+"""The command `workbench`: run the bug and its fix, print a history turn by turn, open the lab."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.examples import counter, noop
+from workbench.recordings import Recording, open_source
+from workbench.recordings.replay import Replay
+from workbench.runtime.errors import WorkbenchError
+from workbench.runtime.kv import DELTA, PER_TURN, KVModel
+from workbench.session import Outcome, Workbench
+
+ROUNDS = 5
+DIVERGED_EXIT, USAGE_EXIT = 1, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code. A `WorkbenchError` is printed to stderr, without traceback."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except WorkbenchError as error:
+        print(f"workbench: {error}", file=sys.stderr)
+        return USAGE_EXIT
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="workbench", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="command")
+    repro = commands.add_parser("repro", help="run the read-modify-write bug on both KV models, turn by turn")
+    repro.set_defaults(run=_repro)
+    replay = commands.add_parser("replay", help="print a recorded history turn by turn, against code if given")
+    replay.add_argument("file", help="a duroxide SQLite database, a workbench DuckDB file, or a JSON recording")
+    replay.add_argument("instance", nargs="?", help="the instance; without it the instances are listed")
+    replay.add_argument("--code", metavar="MODULE:FUNCTION", help="the orchestration to replay it against")
+    replay.add_argument("--kv-model", choices=[DELTA, PER_TURN], help="the KV model to replay it on")
+    replay.set_defaults(run=_replay)
+    lab = commands.add_parser("lab", help="open JupyterLab on a copy of the notebooks")
+    lab.add_argument("--folder", default="workbench-notebooks", help="where the copy goes (default: %(default)s)")
+    lab.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    lab.set_defaults(run=_lab)
+    return parser
+
+
+# repro
+
+
+def _repro(_: argparse.Namespace) -> int:
+    first = _run_counter(PER_TURN, "the first design (kv_model='per-turn'): every turn writes kv_store")
+    print()
+    fixed = _run_counter(DELTA, "the delta design (kv_model='delta'): kv_store changes at the end only")
+    diverged = first.status == "Failed" and first.divergence is not None and first.turns == 2
+    completed = fixed.status == "Completed" and fixed.output == str(ROUNDS)
+    print()
+    if diverged and completed:
+        print(f"the same code: diverged in turn 2 on the first design, completed with {fixed.output!r} on the other")
+        return 0
+    print("not reproduced: expected a divergence in turn 2 on the first design and '5' on the other")
+    return DIVERGED_EXIT
+
+
+def _run_counter(kv_model: KVModel, title: str) -> Outcome:
+    print(title)
+    with Workbench(kv_model=kv_model) as wb:
+        wb.orchestration("Counter")(counter)
+        wb.activity("Noop")(noop)
+        run = wb.start("Counter", ROUNDS)
+        while run.status not in ("Completed", "Failed"):
+            print()
+            print(run.turn().text())
+        return run.outcome
+
+
+# replay
+
+
+def _replay(options: argparse.Namespace) -> int:
+    with open_source(options.file) as source:
+        if options.instance is None:
+            print(source.text())
+            return 0
+        recording = source.recording(options.instance)
+    code = None if options.code is None else _load_code(options.code)
+    replay = recording.replay(code, kv_model=options.kv_model)
+    _print_replay(recording, replay)
+    bad = replay.verdict in ("diverged", "different outcome", "damaged history")
+    return DIVERGED_EXIT if bad else 0
+
+
+def _print_replay(recording: Recording, replay: Replay) -> None:
+    print(recording.text())
+    for turn in replay.turns:
+        print()
+        print(turn.text())
+    print()
+    print(replay.text())
+
+
+def _load_code(place: str) -> Callable[..., Any]:
+    module_name, _, function_name = place.partition(":")
+    if not module_name or not function_name:
+        raise WorkbenchError(f"--code takes MODULE:FUNCTION, such as flows:order_flow, not {place!r}")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise WorkbenchError(f"module {module_name!r} cannot be imported: {error}") from None
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        raise WorkbenchError(f"module {module_name!r} has no function {function_name!r}")
+    return function  # type: ignore[no-any-return]
+
+
+# lab
+
+
+def _lab(options: argparse.Namespace) -> int:
+    """Open JupyterLab on a copy, so that its autosave never touches the notebooks of the project."""
+    folder = copy_notebooks(Path(options.folder))
+    print(f"the notebooks are in {options.folder}; JupyterLab opens there")
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.resolve()}"]
+    if options.no_browser:
+        command.append("--no-browser")
+    return subprocess.call(command)  # noqa: S603 (our own interpreter and folder)
+
+
+def copy_notebooks(folder: Path) -> Path:
+    """Copy the notebooks (and what they read) into a folder; those already there are kept as they are.
+
+    Raises `WorkbenchError` when the notebooks are not beside the package, as after an install without a checkout.
+    """
+    source = Path(__file__).resolve().parent.parent / "notebooks"
+    if not source.is_dir():
+        raise WorkbenchError("the notebooks are not installed with the package; run this in a checkout of the project")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(source.rglob("*")):
+        target = folder / path.relative_to(source)
+        if ".ipynb_checkpoints" in path.parts or target.exists():
+            continue
+        if path.is_dir():
+            target.mkdir(parents=True)
+        else:
+            shutil.copy2(path, target)
+    return folder
+
+
+if __name__ == "__main__":
+    sys.exit(main())
