@@ -348,6 +348,14 @@ def test_tables_that_lack_what_is_needed_are_unreadable(tmp_path: Path) -> None:
     assert str(caught.value) == "copy.db cannot be read: no such column: event_data"
 
 
+def test_a_schema_that_is_no_utf8_is_unreadable(tmp_path: Path) -> None:
+    path = tmp_path / "odd.db"
+    path.write_bytes(recorded("P-01").read_bytes().replace(b"CREATE TABLE history", b"CREATE \xff\xfeBLE history"))
+    with pytest.raises(UnreadableFile) as caught:
+        open_source(path)
+    assert str(caught.value) == "odd.db cannot be read: malformed database schema"
+
+
 def test_a_file_with_a_page_overwritten_fails_in_our_words_or_is_read(tmp_path: Path) -> None:
     content = recorded("P-11").read_bytes()
     path = tmp_path / "torn.db"

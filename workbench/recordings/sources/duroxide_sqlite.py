@@ -12,7 +12,7 @@ from workbench.recordings.integrity import Row
 from workbench.recordings.recording import UNKNOWN_STATUS, Recording, StoredExecution, StoredInstance, recording_of
 from workbench.recordings.sources.source import InstanceRow, Source
 from workbench.recordings.sources.sqlite_connection import SQLiteReader, run_query
-from workbench.runtime.errors import NoHistory, UnknownInstance
+from workbench.runtime.errors import NoHistory, UnknownInstance, UnreadableFile
 from workbench.runtime.kv import DELTA, PER_TURN, Entry, Tables
 from workbench.runtime.limits import Limits
 
@@ -102,7 +102,9 @@ class DuroxideSource(Source):
         with self._reader.reading() as connection:
             tables = self._base_tables(connection)
             row_id = _row_id(connection, instance_id)
-            instance = next(_named(connection.execute(_INSTANCE, (row_id,))))
+            instance = next(_named(connection.execute(_INSTANCE, (row_id,))), None)
+            if instance is None:
+                raise UnreadableFile(self.path, "table and index of 'instances' contradict each other")
             kv = {table: list(_named(connection.execute(_KV[table], (row_id,)))) for table in _KV if table in tables}
             stored = StoredInstance(
                 instance_id=instance_id,

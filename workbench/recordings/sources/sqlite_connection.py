@@ -53,6 +53,8 @@ class SQLiteReader:
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
                 raise NotADatabase(self._path, reason) from error
             raise UnreadableFile(self._path, reason) from error
+        except UnicodeDecodeError as error:  # the sqlite3 module stumbles over a message that quotes the file
+            raise UnreadableFile(self._path, "malformed database schema") from error
         except OSError as error:
             if isinstance(error, StoreError):
                 raise
