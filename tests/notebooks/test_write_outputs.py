@@ -70,6 +70,10 @@ def test_an_output_that_leans_on_hash_seed_or_time_zone_fails_the_check(tmp_path
     ("source", "said"),
     [
         ("1 / 0", "cell 3 (1 / 0) raises ZeroDivisionError: division by zero"),
+        (
+            "class Shown:\n    def _repr_html_(self): raise ValueError('cannot be shown')\nShown()",
+            "cell 3 (class Shown:) raises ValueError: cannot be shown",
+        ),
         ("import os\nos._exit(3)", "cell 3 (import os) ends the kernel"),
     ],
 )

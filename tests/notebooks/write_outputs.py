@@ -15,6 +15,7 @@ import hashlib
 import io
 import json
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -108,10 +109,13 @@ def run(path: Path, environment: dict[str, str]) -> nbformat.NotebookNode:
             last = cell_index
 
         client.on_cell_start = count
+        variables = os.environ | environment | {"IPYTHONDIR": str(Path(scratch) / "ipython")}
         try:
-            client.execute(env=os.environ | environment | {"IPYTHONDIR": str(Path(scratch) / "ipython")})
-        except CellExecutionError as problem:
-            raise DoesNotRun(f"{_place(notebook, last)} raises {problem.ename}: {problem.evalue}") from None
+            client.execute(env=variables, stderr=subprocess.DEVNULL)  # of the kernel itself, not of cells
+        except CellExecutionError:
+            # The exception itself has no name when an object fails to show itself.
+            error = next(output for output in notebook.cells[last].outputs if output.output_type == "error")
+            raise DoesNotRun(f"{_place(notebook, last)} raises {error.ename}: {error.evalue}") from None
         except CellTimeoutError:
             raise DoesNotRun(f"{_place(notebook, last)} takes longer than {CELL_SECONDS} s") from None
         except DeadKernelError:
