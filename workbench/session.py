@@ -12,7 +12,7 @@ import msgspec
 from workbench.recordings.explain import explain
 from workbench.recordings.recording import Recording, recording_from_provider
 from workbench.recordings.replay import replay
-from workbench.recordings.tracing import build_turn
+from workbench.recordings.tracing import made_turn
 from workbench.runtime import kv, payload
 from workbench.runtime import messages as ms
 from workbench.runtime.activities import ActivityRunner
@@ -33,7 +33,7 @@ from workbench.runtime.limits import Limits
 from workbench.runtime.registry import DEFAULT_VERSION, Registry
 from workbench.runtime.single_turn import FINISHED, SingleTurn
 from workbench.runtime.trace import TracedExecution
-from workbench.runtime.turn import Turn, TurnSetting, fold_tables
+from workbench.runtime.turn import Turn, TurnSetting
 from workbench.showing import Shown
 from workbench.store import DuckDBProvider
 
@@ -441,19 +441,7 @@ class Run(Shown):
             limits=self._wb.limits,
             start=of_execution.kv_snapshot or {},
         )
-        rows = [(turn.events, turn.ending is not None) for turn in made.recorded]
-        tables = fold_tables(setting, [*rows, (result.events, result.ended)])
-        history = [(turn.number, event) for turn in made.recorded for event in turn.events]
-        turn = build_turn(
-            setting,
-            execution.traced,
-            result.number,
-            result.arrivals,
-            result.events,
-            (tables[-2], tables[-1]),
-            made.loaded.kv_snapshot,
-            history,
-        )
+        turn = made_turn(setting, execution.traced, made.recorded, made.loaded.kv_snapshot)
         code = self._code(recording)
         if turn.divergence is None or code is None:
             return turn

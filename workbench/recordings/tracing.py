@@ -6,23 +6,18 @@ with every turn, so turn n is a new execution from the top, seeded with the stat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from workbench.runtime import events as ev
 from workbench.runtime import kv
 from workbench.runtime.dialect import Dialect
-from workbench.runtime.divergence import Divergence
 from workbench.runtime.execution import Code
-from workbench.runtime.lines import translate
 from workbench.runtime.provider import History
-from workbench.runtime.trace import TracedExecution, TracedOperation, TracedTurn
-from workbench.runtime.turn import Turn, TurnSetting, answered_by, fold_tables, turn_from_record, turn_from_trace
+from workbench.runtime.trace import TracedExecution, TracedTurn
+from workbench.runtime.turn import Turn, TurnSetting, fold_tables, outcome_of, turn_from_record
+from workbench.runtime.turn_building import Pass, Row
 from workbench.runtime.turns import RecordedTurn, recorded_turns
-
-Row = tuple[int, ev.Event]
 
 
 def trace_execution(
@@ -117,87 +112,65 @@ class _Tracer:
         )
 
     def one_pass(self) -> list[Turn]:
+        """All turns in one pass: what replay is seeded with stays the same."""
         execution = self._execution(self._tables[0])
+        shown = Pass(self._setting, kv.snapshot(self._tables[0]), self._history)
         made: list[Turn] = []
         for position, recorded in enumerate(self._turns):
             result = execution.advance(recorded)
-            made.append(self._turn(position, execution.traced, self._tables[0]))
+            shown.add(execution.traced[-1])
+            made.append(self._turn(shown, position))
             if result.divergence is not None:
                 break
         execution.close()
         return made
 
     def per_turn(self) -> list[Turn]:
+        """Each turn in a pass of its own, seeded with the state after the turn before it."""
         made: list[Turn] = []
         for position, wanted in enumerate(self._turns):
             execution = self._execution(self._tables[position])
+            before = self._rows_before(position)
+            shown = Pass(self._setting, kv.snapshot(self._tables[position]), before)
             for recorded in self._turns[: position + 1]:
                 result = execution.advance(recorded, being_made=wanted.number)
+                shown.add(execution.traced[-1])
                 if result.divergence is not None:
                     break
             execution.close()
-            made.append(self._turn(position, execution.traced, self._tables[position]))
+            made.append(self._turn(shown, position))
             if made[-1].divergence is not None:
                 break
         return made
 
-    def _turn(self, position: int, traced: list[TracedTurn], seeded: kv.Tables) -> Turn:
+    def _rows_before(self, position: int) -> list[Row]:
+        count = sum(len(turn.events) for turn in self._turns[:position])
+        return self._history[:count]
+
+    def _turn(self, shown: Pass, position: int) -> Turn:
         recorded = self._turns[position]
-        before, after = self._tables[position], self._tables[position + 1]
-        return build_turn(
-            self._setting,
-            traced,
-            recorded.number,
-            recorded.arrivals,
-            recorded.events,
-            (before, after),
-            kv.snapshot(seeded),
-            self._history,
-        )
+        tables = (self._tables[position], self._tables[position + 1])
+        return shown.turn(recorded.number, recorded.arrivals, recorded.events, tables, outcome_of(recorded))
 
 
-def build_turn(
+def made_turn(
     setting: TurnSetting,
     traced: Sequence[TracedTurn],
-    number: int,
-    arrivals: tuple[ev.Event, ...],
-    events: tuple[ev.Event, ...],
-    tables: tuple[kv.Tables, kv.Tables],
-    snapshot: Any,
-    history: Sequence[Row],
+    recorded: Sequence[RecordedTurn],
+    snapshot: Mapping[str, kv.Entry],
 ) -> Turn:
-    """The turn `number` from the pass that made it; a pass that diverged on the way shows where it did."""
-    shown = next((each for each in traced if each.result.divergence is not None), traced[-1])
-    earlier = list(traced[: traced.index(shown)])
-    before_it = [(turn, event) for turn, event in history if turn < number]
-    turn = turn_from_trace(setting, shown, events, earlier, tables, snapshot, before_it)
-    last = traced[-1].result
-    turn = msgspec.structs.replace(
-        turn,
-        number=number,
-        arrivals=arrivals,
-        answered=answered_by(arrivals, before_it),
-        now_ms=last.now_ms if shown is traced[-1] else arrivals[0].timestamp_ms,
-    )
-    if shown.result.number != number:
-        turn = msgspec.structs.replace(turn, woken_by=arrivals[0], status=last.status, output=last.output)
-    if turn.divergence is None:
-        return turn
-    return msgspec.structs.replace(turn, divergence=_placed(turn, shown, turn.divergence))
+    """The turn that was just made on top of these recorded ones, from the pass that made it.
 
-
-def _placed(turn: Turn, shown: TracedTurn, divergence: Divergence) -> Divergence:
-    """The divergence with its place in the code and the reads before it."""
-    last = shown.steps[-1] if shown.steps else None
-    at_call = isinstance(last, TracedOperation) and last.state == "diverged"
-    chain = translate(last.chain if at_call and last is not None else shown.parked)
-    reads = [each.read for each in (*turn.replayed, *turn.operations) if each.read is not None]
-    return msgspec.structs.replace(
-        divergence,
-        instance_id=turn.instance_id,
-        orchestration=turn.orchestration,
-        execution_id=turn.execution_id,
-        chain=chain,
-        reads=tuple(reads),
-        local_values=last.local_values if at_call and last is not None else shown.parked_locals,
-    )
+    `snapshot` is what the store gave the pass.
+    """
+    result = traced[-1].result
+    rows = [(turn.events, turn.ending is not None) for turn in recorded]
+    tables = fold_tables(setting, [*rows, (result.events, result.ended)])
+    history = [(turn.number, event) for turn in recorded for event in turn.events]
+    shown = Pass(setting, snapshot, history)
+    for each in traced:
+        shown.add(each)
+        if each.result.divergence is not None:
+            break
+    around = (tables[-2], tables[-1])
+    return shown.turn(result.number, result.arrivals, result.events, around, (result.status, result.output))

@@ -17,6 +17,7 @@ from workbench.runtime.refusal import refuse
 from workbench.runtime.registry import Registered, Registry
 from workbench.runtime.turn_result import TurnResult
 from workbench.runtime.turns import NewTurn, RecordedTurn, recorded_turns
+from workbench.runtime.watchdog import DEADLINE_MS, deadline
 
 LOCK_MS = 5_000
 FINISHED = frozenset({"Completed", "Failed"})
@@ -42,19 +43,21 @@ class Dispatcher:
         clock: Clock,
         limits: Limits,
         execution_class: type[Execution] = Execution,
+        deadline_ms: int | None = DEADLINE_MS,
     ) -> None:
         self._provider = provider
         self._registry = registry
         self._clock = clock
         self._limits = limits
         self._execution_class = execution_class
+        self._deadline_ms = deadline_ms
 
     def make_turn(self, instance_id: str) -> MadeTurn | None:
         """Make exactly one turn of an instance from what is visible in its queue, and commit it.
 
         Returns None when nothing was visible, or nothing that is an event (then the messages are gone: they were
-        for another execution, or came twice). Raises `UnknownOrchestration` with the messages left where they are,
-        and `LockLost` when the turn could not be committed; it is made again then.
+        for another execution, or came twice). Raises `UnknownOrchestration` and `DidNotComeBack` with the messages
+        left where they are, and `LockLost` when the turn could not be committed; it is made again then.
         """
         now_ms = self._clock.now_ms()
         claims = self._provider.claim(1, now_ms, LOCK_MS, instance_id)
@@ -84,9 +87,11 @@ class Dispatcher:
         execution_id = claim.execution_id + 1 if start is not None else claim.execution_id
         execution = self._execution_class(code.function, claim.instance_id, execution_id, recorded, loaded.kv_snapshot)
         try:
-            result = self._advance(execution, recorded, claim, start, code.version, now_ms)
+            with deadline(self._deadline_ms, execution):
+                result = self._advance(execution, recorded, claim, start, code.version, now_ms)
         finally:
-            execution.close()
+            with deadline(self._deadline_ms, execution):
+                execution.close()
         result = refuse(result, self._limits)
         self._commit(claim, execution_id, result, code)
         if not result.events:

@@ -11,6 +11,7 @@
     ├── RegistrationConflict     ValueError    a name is taken by other code
     ├── RuntimeIsRunning                       stepping by hand while workers run
     ├── NondeterminismError                    the code left its own history
+    ├── DidNotComeBack                         the code of a turn took too long and was stopped
     ├── KVDecodeError            ValueError    a stored value is not what the code asked for
     ├── NotATask                 TypeError     an orchestration yielded something else
     ├── InvalidTask              TypeError     a task stands where it must not
@@ -140,6 +141,24 @@ class RuntimeIsRunning(WorkbenchError):
 
 class NondeterminismError(WorkbenchError):
     """The code of an instance left its own history; the message is the whole explanation."""
+
+
+class DidNotComeBack(WorkbenchError):
+    """The code of a turn took longer than its deadline and was stopped; nothing of the turn was recorded.
+
+    `where` is the place in the code where it was found at the deadline.
+    """
+
+    def __init__(self, instance_id: str, turn: int, deadline_ms: int, where: str | None) -> None:
+        self.instance_id = instance_id
+        self.turn = turn
+        self.where = where
+        super().__init__(
+            f"instance {instance_id!r}, turn {turn}: the code did not come back within {deadline_ms} ms"
+            f"{'' if where is None else f'; it was at {where}'}. Nothing of this turn was recorded. Let every turn end "
+            "(wait with ctx.schedule_timer, do slow work in an activity), or switch the watchdog off with "
+            "deadline_ms=None"
+        )
 
 
 class KVDecodeError(WorkbenchError, ValueError):

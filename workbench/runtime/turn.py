@@ -13,9 +13,8 @@ from workbench.runtime import kv
 from workbench.runtime.actions import Signature, describe_signature, signature_of
 from workbench.runtime.divergence import Divergence, OutcomeDifference, Read, StrictDifference
 from workbench.runtime.limits import Limits
-from workbench.runtime.lines import Chain, translate
+from workbench.runtime.lines import Chain
 from workbench.runtime.replayed_turn import STATUS_OF, ending_text
-from workbench.runtime.trace import TracedOperation, TracedRead, TracedTurn
 from workbench.runtime.turns import RecordedTurn
 from workbench.showing import Shown
 
@@ -62,7 +61,7 @@ class Turn(Shown, msgspec.Struct, frozen=True, kw_only=True):
     arrivals: tuple[ev.Event, ...]
     events: tuple[ev.Event, ...]
     operations: tuple[Operation, ...]
-    replayed: tuple[Operation, ...]
+    replayed: Sequence[Operation]
     snapshot: Mapping[str, kv.Entry]
     before: kv.Tables
     after: kv.Tables
@@ -115,61 +114,13 @@ def fold_tables(setting: TurnSetting, turns: Iterable[tuple[Sequence[ev.Event], 
     return tables
 
 
-def turn_from_trace(
-    setting: TurnSetting,
-    traced: TracedTurn,
-    turn_events: tuple[ev.Event, ...],
-    earlier: Sequence[TracedTurn],
-    tables: tuple[kv.Tables, kv.Tables],
-    snapshot: Mapping[str, kv.Entry],
-    history: Sequence[tuple[int, ev.Event]],
-) -> Turn:
-    """A turn from its trace.
-
-    `turn_events` are its own rows; `earlier` the traced turns replayed on the way to it in the same pass; `tables`
-    those before and after; `snapshot` what this pass was seeded with; `history` the (turn, event) rows written
-    before this turn, to tell where values came from.
-    """
-    result = traced.result
-    describe = _Steps(setting, snapshot, history)
-    return Turn(
-        instance_id=setting.instance_id,
-        orchestration=setting.orchestration,
-        execution_id=setting.execution_id,
-        number=result.number,
-        now_ms=result.now_ms,
-        kv_model=setting.kv_model,
-        limits=setting.limits,
-        arrivals=result.arrivals,
-        events=turn_events,
-        operations=describe.operations(traced, refused=result.refused is not None),
-        replayed=tuple(each for turn in earlier for each in describe.operations(turn)),
-        snapshot=snapshot,
-        before=tables[0],
-        after=tables[1],
-        status=result.status,
-        output=result.output,
-        woken_by=result.woken_by,
-        unhandled=result.unhandled,
-        waiting_for=result.waiting_for,
-        parked=translate(traced.parked),
-        parked_locals=traced.parked_locals,
-        divergence=result.divergence,
-        outcome_difference=result.outcome_difference,
-        strict_differences=result.strict_differences,
-        warnings=result.warnings,
-        refused=result.refused,
-        inferred=setting.inferred,
-    )
-
-
 def turn_from_record(
     setting: TurnSetting,
     recorded: RecordedTurn,
     tables: tuple[kv.Tables, kv.Tables],
     history: Sequence[tuple[int, ev.Event]] = (),
 ) -> Turn:
-    """A turn as the history tells it, without code: no lines, no reads; `history` as for `turn_from_trace`."""
+    """A turn as the history tells it, without code: no lines, no reads; ``history` are the execution's (turn, event) rows."""
     operations = tuple(
         Operation(
             number=position,
@@ -196,13 +147,20 @@ def turn_from_record(
         snapshot=kv.snapshot(tables[0]),
         before=tables[0],
         after=tables[1],
-        status="Running" if recorded.ending is None else STATUS_OF[recorded.ending.type],
-        output=None if recorded.ending is None else ending_text(recorded.ending),
+        status=outcome_of(recorded)[0],
+        output=outcome_of(recorded)[1],
         refused="a limit" if recorded.refused else None,
         has_code=False,
         answered=answered_by(recorded.arrivals, history),
         inferred=setting.inferred,
     )
+
+
+def outcome_of(recorded: RecordedTurn) -> tuple[str, str | None]:
+    """Status and output after a recorded turn."""
+    if recorded.ending is None:
+        return "Running", None
+    return STATUS_OF[recorded.ending.type], ending_text(recorded.ending)
 
 
 def answered_by(arrivals: Iterable[ev.Event], history: Sequence[tuple[int, ev.Event]]) -> tuple[ev.Event, ...]:
@@ -226,100 +184,5 @@ def describe_operation(event: ev.Event) -> str:
     return describe_signature(signature_of(event))
 
 
-class _Steps:
-    """Turns traced steps into operations, with the provenance of every read."""
-
-    def __init__(
-        self, setting: TurnSetting, snapshot: Mapping[str, kv.Entry], history: Sequence[tuple[int, ev.Event]]
-    ) -> None:
-        self._start = setting.start
-        self._snapshot = snapshot
-        self._turn_of = {event.event_id: turn for turn, event in history}
-        self._history = history
-
-    def operations(self, traced: TracedTurn, refused: bool = False) -> tuple[Operation, ...]:
-        """The operations and reads of a traced turn, in the order they were made."""
-        made: list[Operation] = []
-        number = 0
-        for step in traced.steps:
-            if isinstance(step, TracedRead):
-                made.append(self._read(step, traced.result.number))
-            else:
-                number += 1
-                made.append(_operation(step, number, traced.result.number, refused))
-        return tuple(made)
-
-    def _read(self, step: TracedRead, turn: int) -> Operation:
-        key = step.key
-        text = (
-            f"keys → {step.value}" if key is None else f"get {key} → {'nothing' if step.value is None else step.value}"
-        )
-        written_by = None
-        poisoned = False
-        if key is not None and step.origin in ("snapshot", "never set"):
-            given, at_start = self._snapshot.get(key), self._start.get(key)
-            poisoned = _content(given) != _content(at_start)
-            written_by = self._writer(key, given) if poisoned else None
-        read = Read(
-            key=key or "",
-            value=step.value,
-            origin=step.origin,
-            event_id=step.event_id,
-            turn=None if step.event_id is None else self._turn_of.get(step.event_id, turn),
-            at_ms=step.at_ms,
-            chain=translate(step.chain),
-            poisoned=poisoned,
-            written_by=written_by,
-        )
-        return Operation(
-            number=None,
-            turn=turn,
-            state="read",
-            text=text,
-            chain=read.chain,
-            read=read if key is not None else None,
-            local_values=step.local_values,
-        )
-
-    def _writer(self, key: str, given: kv.Entry | None) -> int | None:
-        """The last event of this execution that wrote (or cleared) what the snapshot holds."""
-        for _, event in reversed(self._history):
-            if given is None and event.type in (ev.KV_ALL_CLEARED, ev.KV_CLEARED):
-                if event.type == ev.KV_ALL_CLEARED or event.key == key:
-                    return event.event_id
-            elif given is not None and event.type == ev.KV_SET and event.key == key:
-                same = event.value == given.value and event.last_updated_at_ms == given.last_updated_at_ms
-                return event.event_id if same else None
-        return None
-
-
-def _operation(step: TracedOperation, number: int, turn: int, refused: bool) -> Operation:
-    state: State = "refused" if refused and step.state == "new" else step.state
-    return Operation(
-        number=number,
-        turn=turn,
-        state=state,
-        text=_step_text(step),
-        signature=step.action.signature,
-        event_id=None if step.record is None else step.record.event_id,
-        chain=translate(step.chain),
-        local_values=step.local_values,
-    )
-
-
-def _step_text(step: TracedOperation) -> str:
-    action = step.action
-    if action.kind == ev.TIMER_CREATED:
-        return f"timer of {action.extra['delay_ms']} ms"
-    if action.kind == ev.STATUS_UPDATED:
-        status = action.extra["status"]
-        return "reset custom status" if status is None else f'custom status "{status}"'
-    return describe_signature(action.signature)
-
-
 def _value(entry: kv.Entry | None) -> str | None:
     return None if entry is None else entry.value
-
-
-def _content(entry: kv.Entry | None) -> tuple[str | None, int] | None:
-    return None if entry is None else (entry.value, entry.last_updated_at_ms)
