@@ -31,7 +31,7 @@ def test_a_completed_recording_has_an_output_and_no_error() -> None:
     assert (recording.status, recording.output, recording.error) == ("Completed", '"3"', None)
     assert (len(recording.executions), recording.turn_count, recording.event_count) == (1, 4, 11)
     assert recording.kv_tables == Tables({"n": Entry("3", recording.executions[0].history.events[7].timestamp_ms)}, {})
-    assert repr(recording) == "Recording('a', O 1.0.0, duroxide-0.1.32, 1 execution, 4 turns, 11 events)"
+    assert "4 turns, 11 events" in repr(recording)
 
 
 def test_a_failed_recording_has_an_error_and_no_output() -> None:
@@ -48,7 +48,8 @@ def test_a_running_recording_has_neither() -> None:
 def test_a_damaged_recording_says_so() -> None:
     recording = load("P-15", "a")
     assert [damage.row for damage in recording.damage] == ["event 2"]
-    assert repr(recording) == "Recording('a', O 1.0.0, duroxide-0.1.32, 1 execution, 2 turns, 4 events, damaged)"
+    assert "damaged" in repr(recording)
+    assert "event 2" in recording.text()
 
 
 def test_duroxides_recordings_are_held_to_its_limits() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 
@@ -16,6 +16,7 @@ from workbench.runtime.events import Event
 from workbench.runtime.kv import DELTA, Entry, KVModel, Tables, apply_turn, snapshot
 from workbench.runtime.limits import Limits
 from workbench.runtime.provider import ExecutionInfo, History, Provider
+from workbench.showing import Shown
 
 if TYPE_CHECKING:
     from workbench.recordings.replay import Replay
@@ -55,12 +56,14 @@ class RecordedExecution(msgspec.Struct, frozen=True):
         return len(set(self.history.turns))
 
 
-class Recording(msgspec.Struct, frozen=True, kw_only=True):
+class Recording(Shown, msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is recorded of one instance.
 
     `writer` is who made the events, `duroxide-<version>` or `workbench-<version>`; `kv_tables` are the KV tables as
     they are stored.
     """
+
+    _view: ClassVar[str] = "recording"
 
     instance_id: str
     orchestration: str
@@ -146,21 +149,6 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
         from workbench.recordings.replay import replay
 
         return replay(self, code, kv_model, limits, keep_locals)
-
-    def __repr__(self) -> str:
-        counts = (
-            _counted(len(self.executions), "execution"),
-            _counted(self.turn_count, "turn"),
-            _counted(self.event_count, "event"),
-        )
-        what = (
-            f"Recording({self.instance_id!r}, {self.orchestration} {self.version}, {self.writer}, {', '.join(counts)}"
-        )
-        return what + (", damaged)" if self.damage else ")")
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 class StoredExecution(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import msgspec
 
 from workbench.recordings.recording import Recording
-from workbench.runtime.errors import StoreError
+from workbench.showing import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,12 +30,13 @@ class InstanceRow(msgspec.Struct, frozen=True):
     parent_instance: str | None = None
 
 
-class Source:
+class Source(Shown):
     """A file with recorded instances, read and never written.
 
     Subclasses say how to list, to load one instance and to run a query. Also a context manager.
     """
 
+    _view: ClassVar[str] = "source"
     kind: ClassVar[str] = "recordings"
 
     def __init__(self, path: Path) -> None:
@@ -84,13 +85,6 @@ class Source:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-    def __repr__(self) -> str:
-        try:
-            count = len(self.instance_ids)
-        except StoreError:
-            return f"{self.name}: {self.kind}, not readable now"
-        return f"{self.name}: {self.kind}, {count} instance{'' if count == 1 else 's'}"
 
 
 def _frame(columns: list[str], rows: list[tuple[Any, ...]]) -> pd.DataFrame:
