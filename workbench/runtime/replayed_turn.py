@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from workbench.runtime import events as ev
@@ -9,7 +10,7 @@ from workbench.runtime.actions import Action
 from workbench.runtime.code import error_text
 from workbench.runtime.divergence import OutcomeDifference
 from workbench.runtime.ending import Outcome, code_outcome, describe_leaf
-from workbench.runtime.errors import NotATask
+from workbench.runtime.errors import NotATask, NotJSON
 from workbench.runtime.turn_result import Status, TurnResult
 from workbench.runtime.turns import RecordedTurn
 
@@ -21,6 +22,8 @@ STATUS_OF: dict[str, Status] = {
     ev.FAILED: "Failed",
     ev.CONTINUED_AS_NEW: "ContinuedAsNew",
 }
+_JSON_REFUSED = re.compile(r"\nTypeError: (Object of type \w+ is not JSON serializable|keys must be str[^\n]*)$")
+"""How a failure ends that Python's own `json` caused."""
 _BREADCRUMB_KINDS = (
     ("activities", ev.ACTIVITY_CANCEL_REQUESTED, "activity"),
     ("sub-orchestrations", ev.CHILD_CANCEL_REQUESTED, "child"),
@@ -132,4 +135,6 @@ def _same_text(execution: Execution, outcome: Outcome, recorded: str) -> bool:
     error = execution.finished.error if execution.finished is not None else None
     if isinstance(error, NotATask) and recorded.startswith("Invalid generator step result"):
         return True
-    return recorded.rstrip().endswith(now if error is None else error_text(error))
+    if error is None or isinstance(error, NotJSON):  # Failed without an error: the result itself had no JSON form
+        return recorded.rstrip().endswith(now) or _JSON_REFUSED.search(recorded.rstrip()) is not None
+    return recorded.rstrip().endswith(error_text(error))
