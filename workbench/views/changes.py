@@ -49,7 +49,7 @@ def key_changes(turn: Turn) -> list[KeyChange]:
 
     Of a turn that diverged only what it was given is shown: it changed nothing.
     """
-    before, after = turn.before, turn.before if turn.divergence is not None else turn.after
+    before, after = turn.before, tables_after(turn)
     client_before, client_after = kv.client_view(before), kv.client_view(after)
     tables: list[Mapping[str, kv.Entry]] = [before.store, after.store, before.delta, after.delta]
     return [
@@ -75,14 +75,25 @@ def badge(turn: Turn) -> str:
     return " ".join(f"{sign}{signs.count(sign)}" for sign in ("+", "~", "−") if sign in signs) or "="
 
 
+def tables_after(turn: Turn) -> kv.Tables:
+    """The tables after the turn; a turn that diverged changed nothing, whatever its record says."""
+    return turn.before if turn.divergence is not None else turn.after
+
+
 def key_count(turn: Turn) -> int:
     """Keys alive after the turn: what the key limit looks at."""
-    return len(kv.client_view(turn.after))
+    return len(kv.client_view(tables_after(turn)))
 
 
 def largest_value_bytes(turn: Turn) -> int:
     """UTF-8 bytes of the largest value after the turn, 0 without keys."""
-    return max((_bytes(entry) for entry in kv.client_view(turn.after).values()), default=0)
+    return max((_bytes(entry) for entry in kv.client_view(tables_after(turn)).values()), default=0)
+
+
+def largest_key(turn: Turn) -> str | None:
+    """The key with the largest value after the turn, None without keys."""
+    alive = kv.client_view(tables_after(turn))
+    return max(alive, key=lambda key: _bytes(alive[key]), default=None)
 
 
 def entry_in_words(entry: kv.Entry | None, nothing: str = "") -> str:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
 
-from workbench.runtime.lines import Line, function_source
-from workbench.views import words
+from workbench.runtime.lines import Chain, Line, function_source, user_line
+from workbench.runtime.turn import Turn
+from workbench.views import page, words
+from workbench.views.markup import Html, element
+from workbench.views.tokens import coloured
 
 LONGEST_SOURCE_LINE = 84
+MOST_LINES = 41
+"""Lines of a longer function that are shown around the current one."""
+
+State = Literal["here", "diverged"]
+Hits = Mapping[int, int]
+"""How often operations were made on a line of the file."""
 
 
 class ExcerptLine(NamedTuple):
@@ -39,6 +50,84 @@ def excerpt(line: Line, around: int = 1) -> list[ExcerptLine]:
     lines = function_lines(line)
     current = next((position for position, each in enumerate(lines) if each.current), 0)
     return lines[max(0, current - around) : current + around + 1]
+
+
+def hits(turn: Turn, function: Line) -> dict[int, int]:
+    """How often each line of a function made an operation or read, from the top of this replay to the turn's end.
+
+    A line that makes several different ones counts as often as the commonest of them.
+    """
+    counts: Counter[tuple[int, str]] = Counter()
+    for operation in (*turn.replayed, *turn.operations):
+        line = user_line(operation.chain)
+        if line is not None and (line.file, line.first_line) == (function.file, function.first_line):
+            kind = "read" if operation.signature is None else str(operation.signature[:2])
+            counts[line.line, kind] += 1
+    found: dict[int, int] = {}
+    for (number, _), count in counts.items():
+        found[number] = max(found.get(number, 0), count)
+    return found
+
+
+def code_part(turn: Turn, waiting: list[str]) -> Html:
+    """The function that the turn's code stands in, its line marked, with what it waits for and its locals."""
+    if not turn.has_code:
+        return page.part(
+            page.title("Code"), page.sentence("No code was given: the turn is shown from its events alone.")
+        )
+    diverged = turn.divergence is not None
+    chain = turn.divergence.chain if turn.divergence is not None else turn.parked
+    last = next((each.chain for each in reversed((*turn.replayed, *turn.operations)) if each.chain), ())
+    stands = "diverged here" if diverged and chain else "parked here" if chain else "has ended"
+    local_values = turn.divergence.local_values if turn.divergence is not None else turn.parked_locals
+    pieces = [code_view(chain or last, turn, "diverged" if diverged else "here", marked=bool(chain))]
+    pieces += [page.sentence(each) for each in ([] if diverged else waiting)]
+    if len(words.user_chain(chain)) > 1:
+        pieces.append(page.sentence(words.chain_in_words(chain)))
+    if local_values:
+        named = "  ".join(f"{words.shown(name)}={words.shown(value)}" for name, value in local_values)
+        pieces.append(element("p", "locals ", element("span", named, css="mono"), css="after break"))
+    return page.part(page.title(f"Code · {stands}"), *pieces)
+
+
+def code_view(chain: Chain, turn: Turn, state: State, marked: bool = True) -> Html:
+    """The function of a chain's innermost line, numbered, with hit counts; the line itself is marked."""
+    line = user_line(chain)
+    lines = [] if line is None else function_lines(line)
+    if line is None or not lines:
+        return page.sentence("The source is not to be had.")
+    first = next((position for position, each in enumerate(lines) if each.current), 0)
+    start = 0 if len(lines) <= MOST_LINES else max(0, min(first - MOST_LINES // 2, len(lines) - MOST_LINES))
+    shown = lines[start : start + MOST_LINES]
+    counts = hits(turn, line)
+    offset = line.line - words.line_number(line)
+    source = source_lines(shown, {each.number: counts.get(each.number + offset, 0) for each in shown}, state, marked)
+    above, below = start, len(lines) - start - len(shown)
+    return Html(
+        "".join(
+            [
+                *([page.sentence(f"… {words.counted(above, 'line')} above")] if above else []),
+                source,
+                *([page.sentence(f"… {words.counted(below, 'line')} below")] if below else []),
+            ]
+        )
+    )
+
+
+def source_lines(lines: list[ExcerptLine], counts: Hits, state: State, marked: bool = True, mark: str = "▶") -> Html:
+    """Source as `pre`, one line each: mark, number, hit count, code; it reads the same without its style."""
+    digits = max(len(str(each.number)) for each in lines)
+    most = max(map(len, (f"×{count}" for count in counts.values() if count)), default=0)
+    written = []
+    for each, code in zip(lines, coloured([each.text for each in lines]), strict=True):
+        here = each.current and marked
+        hit = f"×{counts[each.number]}" if counts.get(each.number) else ""
+        gutter = f"{mark if here else ' '} {each.number:>{digits}} {hit:<{most}}{' ' if most else ''} "
+        css = state if here else ""
+        current = "true" if here else None
+        number = element("span", gutter, css="number")
+        written.append(element("span", number, code, Html("\n"), css=css, aria_current=current))
+    return element("pre", *written, css="code")
 
 
 def _dedented(text: str, indent: int) -> str:

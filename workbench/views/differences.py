@@ -1,10 +1,10 @@
-"""Both sides of a divergence in words: what was recorded, what the code does now, and what the difference is called."""
+"""Both sides of a difference in words: what was recorded, what the code does now, and what that is called."""
 
 from __future__ import annotations
 
 from workbench.runtime import events as ev
 from workbench.runtime.actions import MATCHED_FIELDS, Signature, signature_of
-from workbench.runtime.divergence import Divergence
+from workbench.runtime.divergence import Divergence, OutcomeDifference, StrictDifference
 from workbench.views import words
 
 LONGEST_OPERATION = 72
@@ -130,7 +130,7 @@ def _sides(divergence: Divergence) -> tuple[str | None, str | None]:
     pairs = [(name, one, other) for name, one, other in zip(names, recorded[1:], now[1:], strict=True) if one != other]
     subject = _subject(recorded, now)
     return tuple(  # type: ignore[return-value]
-        subject + ", ".join(f"{name} = {_around(name, mine, its)}" for name, mine, its in side)
+        subject + ", ".join(f"{name} = {_around(mine, its)}" for name, mine, its in side)
         for side in (pairs, [(name, other, one) for name, one, other in pairs])
     )
 
@@ -143,9 +143,24 @@ def _subject(recorded: Signature, now: Signature) -> str:
     return f"{kind}{name}: "
 
 
-def _around(_name: str, mine: str | None, its: str | None) -> str:
+def _around(mine: str | None, its: str | None) -> str:
     if mine is None:
         return "none"
     other = its or ""
     place = next((i for i, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b), min(len(mine), len(other)))
     return f'"{words.shown_around(mine, place)}"'
+
+
+def outcome_difference_in_words(difference: OutcomeDifference) -> str:
+    """Both endings: `recorded: completed with 3; now: completed with 4`."""
+    recorded = words.outcome_in_words(difference.recorded_status, difference.recorded_output)
+    now = words.outcome_in_words(difference.now_status, difference.now_output)
+    return f"recorded: {recorded}; now: {now}"
+
+
+def strict_difference_in_words(difference: StrictDifference) -> str:
+    """Something outside the match that differs: `turn 1, event 2: timer delay recorded 50 ms, now 60 ms`."""
+    place = words.place_in(difference.chain, None)
+    where = f"turn {difference.turn}, event {difference.event_id}{f', {place}' if place else ''}"
+    recorded, now = words.shown(difference.recorded), words.shown(difference.now)
+    return f"{where}: {words.shown(difference.what)} recorded {recorded}, now {now}"

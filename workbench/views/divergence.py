@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from workbench.runtime import events as ev
 from workbench.runtime.divergence import Divergence, Read
 from workbench.runtime.lines import describe_line, user_line
 from workbench.runtime.reference_text import without_times
-from workbench.views import layout, words
-from workbench.views.code import ExcerptLine, excerpt
+from workbench.views import layout, page, words
+from workbench.views.code import ExcerptLine, excerpt, source_lines
 from workbench.views.differences import headline, now_in_words, recorded_in_words
+from workbench.views.markup import Html, element, join
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,6 +74,32 @@ def rows(divergence: Divergence) -> list[Row]:
         found.append(Row("to do", divergence.to_do))
     found.append(Row("engine", (words.sentence(f"nondeterministic: {without_times(divergence.message)}"),), "code"))
     return found
+
+
+def html(divergence: Divergence) -> str:
+    """The same words in the orange card."""
+    return page.rendering(card(divergence))
+
+
+def card(divergence: Divergence) -> Html:
+    """The card alone, for a page that has the style already."""
+    columns = [page.Column("", "label", is_head=True), page.Column("", "break")]
+    table = [page.TableRow((row.label, _content(row))) for row in rows(divergence)]
+    return element(
+        "div",
+        element("p", line(divergence), css="card-title"),
+        page.table("", columns, table, with_head=False),
+        css="card",
+        role="group",
+        aria_label="divergence",
+    )
+
+
+def _content(row: Row) -> Html:
+    if row.kind == "source":
+        return source_lines(list(row.source), {}, "diverged", mark=">")
+    texts = [element("span", each, css="mono") for each in row.texts] if row.kind == "code" else row.texts
+    return join(texts, between=Html("<br>"))
 
 
 def frame(divergence: Divergence) -> pd.DataFrame:
@@ -143,10 +169,3 @@ def _after(lined_up: int, later: int) -> str:
     noun = "operation" if later == 1 else "operations"
     verb = "lines up" if (later if lined_up == later else lined_up) == 1 else "line up"
     return f"{lined_up} of {later} later {noun} {verb}"
-
-
-def is_broken(divergence: Divergence) -> bool:
-    """Whether the history itself is at fault, not the code."""
-    return divergence.kind == "broken history" or (
-        divergence.recorded is not None and divergence.recorded.type not in ev.KNOWN_TYPES
-    )

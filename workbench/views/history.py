@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from workbench.recordings.recording import Recording
 from workbench.runtime.events import Event
 from workbench.runtime.turn import Turn
-from workbench.views import layout, words
+from workbench.views import layout, page, words
+from workbench.views.markup import Html, focusable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+MOST_ROWS = 500
 
 
 class EventRow(NamedTuple):
@@ -54,12 +58,48 @@ def text(of: Recording | Sequence[Turn]) -> str:
     rows = event_rows(of)
     if not rows:
         return "no events"
-    lines = [("turn", "event", "kind", "what")]
-    previous = ""
-    for row in rows:
-        lines.append((row.address if row.address != previous else "", str(row.event_id), row.kind, row.what))
-        previous = row.address
-    return "\n".join(layout.table(lines, right=(1,)))
+    lines = [
+        (row.address if first else "", str(row.event_id), row.kind, row.what)
+        for row, first in zip(rows, _first_of_turn(rows), strict=True)
+    ]
+    return "\n".join(layout.table([("turn", "event", "kind", "what"), *lines], right=(1,)))
+
+
+def html(of: Recording | Sequence[Turn]) -> str:
+    """The events as a table; the newest of very many."""
+    return page.rendering(page.row(history_part(of)))
+
+
+def history_part(of: Recording | Sequence[Turn]) -> Html:
+    """The events as a table, for a page that has the style already."""
+    rows = event_rows(of)
+    if not rows:
+        return page.part(page.sentence("No events."))
+    columns = (
+        page.Column("turn", "mono fit"),
+        page.Column("event", "right fit", is_head=True),
+        page.Column("kind", "fit"),
+        page.Column("what", "mono"),
+    )
+    kept = rows[-MOST_ROWS:]
+    made = [
+        page.TableRow(
+            (
+                focusable(row.address, row.address, f"turn {row.address}") if first else "",
+                str(row.event_id),
+                row.kind,
+                row.what,
+            )
+        )
+        for row, first in zip(kept, _first_of_turn(kept), strict=True)
+    ]
+    hidden = len(rows) - len(kept)
+    more = [page.sentence(f"the last {len(kept):,} of {len(rows):,} events are shown")] if hidden else []
+    return page.part(page.table("Events", columns, made), *more)
+
+
+def _first_of_turn(rows: Sequence[EventRow]) -> list[bool]:
+    return [at == 0 or rows[at - 1].address != row.address for at, row in enumerate(rows)]
 
 
 def frame(of: Recording | Sequence[Turn]) -> pd.DataFrame:

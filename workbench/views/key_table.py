@@ -2,40 +2,163 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from workbench.runtime import kv
 from workbench.runtime.turn import Turn
-from workbench.views import layout, words
-from workbench.views.changes import Cell, entry_in_words, key_changes
+from workbench.views import layout, page, words
+from workbench.views.changes import Cell, KeyChange, entry_in_words, key_changes
+from workbench.views.markup import Html, element, focusable, join, key_address
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NO_KEYS = "no keys"
-NONE_CHANGED = "no key changed in this turn"
+ABSENT = "–"
+MOST_ROWS = 500
+LONGEST_TITLE = 400
+"""Characters up to which a value that is cut stands whole in its title."""
+
+_DELTA_HEADS = {kv.DELTA: "delta (kv_delta)", kv.PER_TURN: "delta (not in this model)"}
+
+
+def shown_keys(turn: Turn, every_key: bool = False) -> tuple[list[KeyChange], int]:
+    """The keys to show, and how many are left out: those that changed, or all that a diverged turn was given."""
+    every = key_changes(turn)
+    if every_key or turn.divergence is not None:
+        return every[:MOST_ROWS], max(0, len(every) - MOST_ROWS)
+    changed = [each for each in every if each.changed]
+    return changed[:MOST_ROWS], len(every) - len(changed[:MOST_ROWS])
 
 
 def key_lines(turn: Turn) -> list[str]:
     """The changed keys as aligned text, or all that a diverged turn was given; the others are counted."""
-    every = key_changes(turn)
-    if not every:
-        return [NO_KEYS]
-    kept = every if turn.divergence is not None else [each for each in every if each.changed]
+    kept, left_out = shown_keys(turn)
     if not kept:
-        return [f"{NONE_CHANGED}; {words.counted(len(every), 'key')} in all"]
-    columns = [("", "key", "snapshot", "delta", "client", "bytes")]
+        return [none_changed(left_out)]
+    poisoned = poisoned_keys(turn)
     rows = [
         (
-            "" if turn.divergence is not None else each.sign,
+            _sign(turn, each, poisoned),
             words.shown(each.key),
-            _cell(each.snapshot),
-            _cell(each.delta),
-            _cell(each.client),
-            str(each.byte_count),
+            _cell_in_words(each.snapshot),
+            _cell_in_words(each.delta),
+            _cell_in_words(each.client),
+            f"{each.byte_count:,}",
+            _note(turn, each, poisoned),
         )
         for each in kept
     ]
-    lines = layout.table([*columns, *rows], right=(5,))
-    unchanged = len(every) - len(kept)
-    return [*lines, f"{words.counted(unchanged, 'key')} unchanged"] if unchanged else lines
+    lines = layout.table([("", "key", "snapshot", "delta", "client", "bytes", ""), *rows], right=(5,))
+    return [*lines, f"{words.counted(left_out, 'key')} unchanged"] if left_out else lines
 
 
-def _cell(cell: Cell) -> str:
+def none_changed(count: int) -> str:
+    """What is said when no key changed."""
+    return f"no key changed; {words.counted(count, 'key')} in all" if count else NO_KEYS
+
+
+def keys_part(turn: Turn, every_key: bool = False) -> Html:
+    """The keys as a table; each key moves the focus to it."""
+    kept, left_out = shown_keys(turn, every_key)
+    if turn.divergence is not None:
+        caption = f"Key-value store given to turn {turn.divergence.turn}"
+    else:
+        caption = f"Key-value store after turn {turn.number}{'' if every_key else ' · changed keys'}"
+    if not kept:
+        return page.part(page.title(caption), page.sentence(none_changed(left_out)), css="wide")
+    poisoned = poisoned_keys(turn)
+    rows = [_table_row(turn, each, poisoned) for each in kept]
+    more = [page.sentence(f"{words.counted(left_out, 'key')} unchanged")] if left_out else []
+    return page.part(page.table(caption, _columns(turn), rows), *more, css="wide")
+
+
+def poisoned_keys(turn: Turn) -> frozenset[str]:
+    """The keys of which a poisoned value was read on the way to the end of this turn."""
+    steps = (*turn.replayed, *turn.operations)
+    return frozenset(each.read.key for each in steps if each.read is not None and each.read.poisoned)
+
+
+def keys_frame(turn: Turn) -> pd.DataFrame:
+    """A row a key: sign, and its value in both tables and for a client, before and after the turn."""
+    import pandas as pd
+
+    columns = [
+        "key",
+        "sign",
+        "snapshot_before",
+        "snapshot",
+        "delta_before",
+        "delta",
+        "client_before",
+        "client",
+        "bytes",
+    ]
+    rows = [
+        [each.key, each.sign, *map(_value, (*each.snapshot, *each.delta, *each.client)), each.byte_count]
+        for each in key_changes(turn)
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _columns(turn: Turn) -> tuple[page.Column, ...]:
+    return (
+        page.Column("", "sign"),
+        page.Column("key", "mono", is_head=True),
+        page.Column("snapshot (kv_store)", "mono"),
+        page.Column(_DELTA_HEADS[turn.kv_model], "mono"),
+        page.Column("what a client reads", "mono"),
+        page.Column("bytes", "right"),
+    )
+
+
+def _table_row(turn: Turn, change: KeyChange, poisoned: frozenset[str]) -> page.TableRow:
+    sign = _sign(turn, change, poisoned)
+    key = focusable(words.shown(change.key), key_address(change.key), f"key {words.shown(change.key)}")
+    note = _note(turn, change, poisoned)
+    snapshot: Sequence[str] = [_cell(change.snapshot)]
+    if note:
+        snapshot = [*snapshot, element("span", f" {note}", css="quiet")]
+    cells = (sign, key, join(snapshot), _cell(change.delta), _cell(change.client), f"{change.byte_count:,}")
+    return page.TableRow(cells, page.TINTS.get(sign, ""))
+
+
+def _sign(turn: Turn, change: KeyChange, poisoned: frozenset[str]) -> str:
+    if change.key in poisoned:
+        return "!"
+    return "" if turn.divergence is not None else change.sign
+
+
+def _note(turn: Turn, change: KeyChange, poisoned: frozenset[str]) -> str:
+    """Of a poisoned key, who wrote what the snapshot holds."""
+    if change.key not in poisoned:
+        return ""
+    given = turn.snapshot.get(change.key)
+    if given is not None and given.execution_id == turn.execution_id:
+        return "written by this execution"
+    return "not what this execution began with"
+
+
+def _cell_in_words(cell: Cell) -> str:
     if not cell.changed:
-        return entry_in_words(cell.after, "–")
-    return f"{entry_in_words(cell.before, '–')} → {entry_in_words(cell.after, '–')}"
+        return entry_in_words(cell.after, ABSENT)
+    return f"{entry_in_words(cell.before, ABSENT)} → {entry_in_words(cell.after, ABSENT)}"
+
+
+def _cell(cell: Cell) -> Html:
+    if not cell.changed:
+        return _entry(cell.after)
+    return page.before_and_after(_entry(cell.before), _entry(cell.after))
+
+
+def _entry(entry: kv.Entry | None) -> Html:
+    text = entry_in_words(entry, ABSENT)
+    value = None if entry is None else entry.value
+    cut = value is not None and words.is_cut(value)
+    whole = value if cut and value is not None and len(value) <= LONGEST_TITLE else None
+    return element("span", text, title=whole, css="quiet" if value is None else "")
+
+
+def _value(entry: kv.Entry | None) -> str | None:
+    return None if entry is None else entry.value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from workbench.views.words import is_wide
+from workbench.views.words import columns_of
 
 WIDTH = 100
 LABEL = 12
@@ -25,6 +25,15 @@ def labelled(label: str, text: str) -> list[str]:
         break_on_hyphens=False,
     )
     return lines or [f"  {label}"]
+
+
+def sentences(rows: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+    """Labelled rows of one or more sentences; the label stands before the first."""
+    lines: list[str] = []
+    for label, several in rows:
+        for position, each in enumerate(several):
+            lines += labelled(label if position == 0 else "", each)
+    return lines
 
 
 def labelled_lines(label: str, lines: Iterable[str]) -> list[str]:
@@ -52,4 +61,4 @@ def table(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> list[str]
 
 def width(text: str) -> int:
     """The columns that a text takes in a fixed-width font."""
-    return len(text) + sum(map(is_wide, text)) if not text.isascii() else len(text)
+    return len(text) if text.isascii() else sum(map(columns_of, text))

@@ -1,82 +1,134 @@
-"""The operations of a turn: as aligned text, and counted in words."""
+"""The operations of a turn: aligned text, a table in HTML, a DataFrame, and counted in words."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from workbench.runtime.lines import Line, user_line
+from workbench.runtime import events as ev
+from workbench.runtime.divergence import Divergence, Read
+from workbench.runtime.lines import Line, describe_line, user_line
 from workbench.runtime.turn import Operation, Turn
-from workbench.views import layout, words
-from workbench.views.provenance import provenance
+from workbench.views import layout, page, words
+from workbench.views.arrivals import woken_in_words
+from workbench.views.differences import recorded_in_words
+from workbench.views.markup import Html, element, focusable, join
 
-SIGNS = {"replayed": "=", "new": "+", "diverged": "✗", "refused": "−", "read": "", "recorded": ""}
-STATES = {
-    "replayed": "as recorded",
-    "new": "new",
-    "diverged": "not as recorded",
-    "refused": "refused by a limit",
-    "recorded": "",
-}
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIGNS: Final = {"replayed": "=", "new": "+", "diverged": "✗", "refused": "−", "read": "", "recorded": ""}
+NOTES: Final = {"replayed": "as recorded", "new": "new", "refused": "refused by a limit"}
+MOST_ROWS = 500
+"""Rows of a table; more are counted, not shown."""
+MOST_REPLAYED = 100
+
+_COLUMNS = (
+    page.Column("", "sign"),
+    page.Column("operation", "mono", is_head=True),
+    page.Column("", "quiet"),
+    page.Column("event", "right"),
+    page.Column("line", "right"),
+)
 
 
 class OperationRow(NamedTuple):
-    """One row of the table: everything in words, and the address that a click moves the focus to."""
+    """One row in words. `old` and `new` are set where a recorded value is another one now; `what` then leads to them.
 
-    operation: Operation
+    `address` is what a click moves the focus to; a read has none.
+    """
+
     sign: str
     what: str
     note: str
     event: str
     place: str
-    address: str | None
+    address: str | None = None
+    old: str = ""
+    new: str = ""
+
+    @property
+    def in_words(self) -> str:
+        """The operation on one line."""
+        return f"{self.what}{self.old} → {self.new}" if self.new else self.what
 
 
 def operation_rows(turn: Turn) -> list[OperationRow]:
-    """The operations and reads that this turn itself made, in order."""
+    """The operations and reads that this turn itself made, in order, and what it no longer made."""
     function = main_function(turn)
-    return [_row(turn, operation, function) for operation in turn.operations]
-
-
-def replayed_rows(turn: Turn) -> list[OperationRow]:
-    """The operations and reads of earlier turns that were made again on the way to this one."""
-    function = main_function(turn)
-    return [_row(turn, operation, function) for operation in turn.replayed]
+    rows = [_row(turn, operation, function) for operation in turn.operations]
+    divergence = turn.divergence
+    if divergence is not None and not any(each.state == "diverged" for each in turn.operations):
+        rows += _missing(divergence, function)
+    return rows
 
 
 def main_function(turn: Turn) -> Line | None:
     """The function that most places are in, so that its name need not stand at each."""
-    lines = [user_line(each.chain) for each in turn.operations]
-    found = Counter((line.file, line.first_line) for line in lines if line is not None)
+    lines = [line for each in turn.operations if (line := user_line(each.chain)) is not None]
+    found = Counter((line.file, line.first_line) for line in lines)
     if not found:
         return None
     most = found.most_common(1)[0][0]
-    return next(line for line in lines if line is not None and (line.file, line.first_line) == most)
+    return next(line for line in lines if (line.file, line.first_line) == most)
 
 
 def operation_lines(turn: Turn) -> list[str]:
     """The turn's operations as aligned text: sign, event, what, note, line."""
     rows = operation_rows(turn)
-    return layout.table([(row.sign, row.event, row.what, row.note, row.place) for row in rows], right=(1,))
+    lines = layout.table(
+        [(row.sign, row.event, row.in_words, row.note, row.place) for row in rows[:MOST_ROWS]], right=(1,)
+    )
+    return [*lines, *_left_out(len(rows), MOST_ROWS)]
+
+
+def operations_part(turn: Turn) -> Html:
+    """The turn's operations as a table, those replayed on the way to it folded above."""
+    rows = operation_rows(turn)
+    caption = ", ".join(
+        part for part in (f"Turn {turn.number} · {woken_in_words(turn)}", operations_in_words(turn)) if part
+    )
+    pieces = [page.table(caption, _COLUMNS, [_table_row(row) for row in rows[:MOST_ROWS]])]
+    if not rows:
+        pieces = [page.title(caption), page.sentence("No operation in this turn.")]
+    pieces += [page.sentence(each) for each in _left_out(len(rows), MOST_ROWS)]
+    return page.part(*_folded(turn), *pieces)
+
+
+def _folded(turn: Turn) -> Iterator[Html]:
+    if not turn.replayed:
+        return
+    function = main_function(turn)
+    rows = [_table_row(_row(turn, each, function)) for each in turn.replayed[-MOST_REPLAYED:]]
+    hidden = len(turn.replayed) - len(rows)
+    before = [page.sentence(f"… {words.counted(hidden, 'step')} before these")] if hidden else []
+    summary = element("summary", f"= {replayed_in_words(turn)}")
+    yield element("details", summary, *before, page.table("", _COLUMNS, rows))
 
 
 def operations_in_words(turn: Turn) -> str:
     """How many operations the turn made: `2 new operations`, `2 operations as recorded`."""
-    states = Counter(each.state for each in turn.operations if each.number is not None and each.state != "diverged")
-    words_of = {"new": "{} new {}", "replayed": "{} {} as recorded", "refused": "{} {} refused", "recorded": "{} {}"}
+    states = Counter(each.state for each in turn.operations if each.number is not None)
+    counted: list[tuple[int, str, str]] = [
+        (states["new"], "new ", ""),
+        (states["replayed"], "", " as recorded"),
+        (states["refused"], "", " refused"),
+        (states["recorded"], "", ""),
+    ]
     return ", ".join(
-        pattern.format(states[state], "operation" if states[state] == 1 else "operations")  # type: ignore[index]
-        for state, pattern in words_of.items()
-        if state in states
+        f"{count:,} {before}{'operation' if count == 1 else 'operations'}{after}"
+        for count, before, after in counted
+        if count
     )
 
 
 def replayed_in_words(turn: Turn) -> str:
-    """How much was made again on the way: `4 operations of turns 1 to 2`."""
-    operations = [each for each in turn.replayed if each.number is not None]
-    turns = sorted({each.turn for each in turn.replayed})
-    span = f"turn {turns[0]}" if len(turns) == 1 else f"turns {turns[0]} to {turns[-1]}"
-    return f"{words.counted(len(operations), 'operation')} of {span}, as recorded"
+    """How much was made again on the way: `4 operations of turns 1 to 2 replayed, as recorded`."""
+    count = sum(each.number is not None for each in turn.replayed)
+    first, last = turn.replayed[0].turn, turn.replayed[-1].turn
+    span = f"turn {first}" if first == last else f"turns {first} to {last}"
+    return f"{words.counted(count, 'operation')} of {span} replayed, as recorded"
 
 
 def waiting_in_words(turn: Turn) -> list[str]:
@@ -87,16 +139,80 @@ def waiting_in_words(turn: Turn) -> list[str]:
     return [f"{words.listed(map(words.sentence, turn.waiting_for), 8)}{f' · {where}' if where else ''}"]
 
 
+def provenance(read: Read) -> str:
+    """Where a read's value came from: `from the snapshot`, `set in turn 2, event 5`, `never set`; and if poisoned."""
+    if read.origin in ("snapshot", "never set"):
+        if not read.poisoned:
+            return "from the snapshot" if read.origin == "snapshot" else "never set"
+        source = "from the snapshot" if read.origin == "snapshot" else "not in the snapshot"
+        if read.written_by is None:
+            return f"{source}: poisoned, it was not so when this execution began"
+        verb = "wrote" if read.value is not None else "cleared"
+        return f"{source}: poisoned, event {read.written_by} of this execution {verb} it"
+    turn = "" if read.turn is None else f" in turn {read.turn}"
+    event = "" if read.event_id is None else f", event {read.event_id}"
+    return f"{read.origin}{turn}{event}"
+
+
+def operations_frame(turn: Turn) -> pd.DataFrame:
+    """A row an operation or read: number (none for a read), event, state, what, value's origin, place."""
+    import pandas as pd
+
+    rows = [
+        {
+            "number": each.number,
+            "event": each.event_id,
+            "state": each.state,
+            "operation": words.operation_in_words(each),
+            "origin": None if each.read is None else each.read.origin,
+            "poisoned": each.read is not None and each.read.poisoned,
+            "place": None if (line := user_line(each.chain)) is None else describe_line(line),
+        }
+        for each in turn.operations
+    ]
+    columns = ["number", "event", "state", "operation", "origin", "poisoned", "place"]
+    return pd.DataFrame(rows, columns=columns).astype({"number": "Int64", "event": "Int64"})
+
+
 def _row(turn: Turn, operation: Operation, function: Line | None) -> OperationRow:
-    read = operation.read
-    poisoned = read is not None and read.poisoned
-    address = None if operation.number is None else f"{turn.execution_id}.{operation.turn}.{operation.number}"
-    return OperationRow(
-        operation,
-        "!" if poisoned else SIGNS[operation.state],
+    read, divergence = operation.read, turn.divergence
+    row = OperationRow(
+        "!" if read is not None and read.poisoned else SIGNS[operation.state],
         words.operation_in_words(operation),
-        STATES.get(operation.state, "") if read is None else provenance(read),
+        NOTES.get(operation.state, "") if read is None else provenance(read),
         "" if operation.event_id is None else str(operation.event_id),
         words.place_in(operation.chain, function),
-        address,
+        None if operation.number is None else f"{turn.execution_id}.{operation.turn}.{operation.number}",
     )
+    if operation.state != "diverged" or divergence is None:
+        return row
+    recorded, now = divergence.recorded, operation.signature
+    event = "" if recorded is None or divergence.kind in ("added", "moved") else str(recorded.event_id)
+    row = row._replace(event=event, address=divergence.address)
+    if recorded is not None and now is not None and now[:2] == (ev.KV_SET, recorded.key) and recorded.type == ev.KV_SET:
+        old, new = (f'"{words.shown(str(value))}"' for value in (recorded.value, now[2]))
+        return row._replace(what=f"set {words.shown(str(now[1]))} = ", note="recorded → now", old=old, new=new)
+    return row._replace(note=f"recorded: {recorded_in_words(divergence)}")
+
+
+def _missing(divergence: Divergence, function: Line | None) -> list[OperationRow]:
+    """The recorded operation that the code did not come to."""
+    event = divergence.recorded
+    if event is None or event.type not in ev.OPERATIONS:
+        return []
+    place = words.place_in(divergence.chain, function)
+    what = words.event_in_words(event, {})
+    return [OperationRow("✗", what, "recorded, not made now", str(event.event_id), place, divergence.address)]
+
+
+def _table_row(row: OperationRow) -> page.TableRow:
+    what: Sequence[str] = [row.what]
+    if row.new:
+        what = [row.what, page.before_and_after(row.old, row.new)]
+    cell = join(what) if row.address is None else focusable(join(what), row.address)
+    tint = page.TINTS.get(row.sign, "")
+    return page.TableRow((row.sign, cell, row.note, row.event, row.place), tint)
+
+
+def _left_out(count: int, most: int) -> list[str]:
+    return [f"{most:,} of {count:,} steps shown"] if count > most else []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Protocol
 
-from workbench.views import words
+from workbench.views import page, words
+from workbench.views.markup import Html, element, join
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +48,19 @@ def line(outcome: OutcomeLike) -> str:
 def text(outcome: OutcomeLike) -> str:
     """The line, and the divergence if there was one."""
     return line(outcome) if outcome.divergence is None else f"{line(outcome)}\n{outcome.divergence}"
+
+
+def html(outcome: OutcomeLike) -> str:
+    """The same words in a frame; of a divergence its text as it is."""
+    good = outcome.divergence is None and outcome.status != "Failed"
+    badge = (
+        (f"✓ {outcome.status.lower()}", "badge-good") if good else (f"✗ {_how(outcome).partition(':')[0]}", "badge-bad")
+    )
+    pieces = [page.head(words.shown(outcome.instance_id), line(outcome).partition(" ")[2], *badge)]
+    if outcome.divergence is not None:
+        lines = join(element("span", each, Html("\n")) for each in outcome.divergence.splitlines())
+        pieces.append(element("div", element("pre", lines, css="code"), css="card"))
+    return page.rendering(*pieces)
 
 
 def frame(outcome: OutcomeLike) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from workbench.recordings.integrity import Damage
 from workbench.recordings.recording import RecordedExecution, Recording
-from workbench.views import history, layout, words
+from workbench.views import history, layout, page, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,10 +36,31 @@ def text(recording: Recording) -> str:
     head = ("execution", "turns", "events", "status", "")
     rows = [head, *(execution_row(each) for each in recording.executions)]
     lines += layout.labelled_lines("history", layout.table(rows, right=(1, 2)))
-    for label, sentences in remarks(recording):
-        for position, each in enumerate(sentences):
-            lines += layout.labelled(label if position == 0 else "", each)
+    lines += layout.sentences(remarks(recording))
     return "\n".join(lines)
+
+
+def html(recording: Recording) -> str:
+    """The recording: its executions and its events."""
+    columns = (
+        page.Column("execution", "right fit", is_head=True),
+        page.Column("turns", "right fit"),
+        page.Column("events", "right fit"),
+        page.Column("status", "mono"),
+        page.Column("", "quiet fit"),
+    )
+    rows = [page.TableRow(execution_row(each)) for each in recording.executions]
+    name, _, what = title(recording).partition(" · ")
+    status = words.outcome_in_words(recording.status, recording.last.output)
+    badge = (
+        (f"damaged in {words.counted(len(recording.damage), 'place')}", "badge-bad") if recording.damage else (status,)
+    )
+    return page.rendering(
+        page.head(name, what, *badge),
+        page.row(page.part(page.table("Executions", columns, rows))),
+        page.row(history.history_part(recording)),
+        page.remarks(remarks(recording)),
+    )
 
 
 def execution_row(execution: RecordedExecution) -> tuple[str, str, str, str, str]:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from workbench.recordings.integrity import UNREADABLE
 from workbench.recordings.replay import Replay
-from workbench.views import divergence, layout, turns_table, words
+from workbench.views import divergence, layout, page, turns_table, words
+from workbench.views.differences import outcome_difference_in_words, strict_difference_in_words
 from workbench.views.recording import damage_in_words
-from workbench.views.turn import outcome_difference_in_words, strict_difference_in_words
+from workbench.views.strip import strip
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,9 +47,7 @@ def text(replay: Replay) -> str:
     if replay.divergence is not None:
         lines.append(replay.divergence.text())
     lines += layout.labelled_lines("turns", turns_table.turn_lines(replay.turns))
-    for label, sentences in remarks(replay):
-        for position, each in enumerate(sentences):
-            lines += layout.labelled(label if position == 0 else "", each)
+    lines += layout.sentences(remarks(replay))
     return "\n".join(lines)
 
 
@@ -65,6 +64,31 @@ def remarks(replay: Replay) -> list[tuple[str, list[str]]]:
     if any(turn.inferred for turn in replay.turns):
         found.append(("inferred", ["where turns begin is told from the history: its writer does not record it"]))
     return found
+
+
+def html(replay: Replay) -> str:
+    """The verdict, the divergence if there is one, the strip of turns and their table."""
+    recording = replay.recording
+    what = f"{words.shown(recording.instance_id)} · {model_in_words(replay)} model"
+    cards = [] if replay.divergence is None else [divergence.card(replay.divergence)]
+    focus = replay.turns[-1].address if replay.divergence is not None else None
+    return page.rendering(
+        page.head(words.shown(recording.orchestration), what, *_badge(replay)),
+        strip(replay.turns, focus),
+        *cards,
+        page.row(turns_table.turns_section(replay.turns)),
+        page.remarks(remarks(replay)),
+    )
+
+
+def _badge(replay: Replay) -> tuple[str, str]:
+    if replay.verdict.startswith("same"):
+        return f"✓ {verdict(replay)}", "badge-good"
+    if not replay.has_code and not replay.damage:
+        return verdict(replay), ""
+    if replay.divergence is not None:
+        return f"✗ diverged in turn {replay.divergence.turn}", "badge-bad"
+    return f"✗ {verdict(replay)}", "badge-bad"
 
 
 def model_in_words(replay: Replay) -> str:

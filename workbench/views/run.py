@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from workbench.runtime.turn import Turn
-from workbench.views import layout, turns_table, words
+from workbench.views import divergence as divergence_view
+from workbench.views import layout, page, words
+from workbench.views.strip import strip
+from workbench.views.turns_table import turn_lines, turns_frame, turns_section
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,12 +53,32 @@ def text(run: RunLike) -> str:
     turns = run.turns
     lines = [_line(run, turns)]
     if turns:
-        lines += layout.labelled_lines("turns", turns_table.turn_lines(turns))
-    for label, sentences in remarks(run):
-        for position, each in enumerate(sentences):
-            lines += layout.labelled(label if position == 0 else "", each)
+        lines += layout.labelled_lines("turns", turn_lines(turns))
+    lines += layout.sentences(remarks(run))
     divergence = turns[-1].divergence if turns else None
     return "\n".join([*lines, *([] if divergence is None else [divergence.text()])])
+
+
+def html(run: RunLike) -> str:
+    """The run: its strip of turns, their table, its keys, and its divergence if it has one."""
+    turns = run.turns
+    divergence = turns[-1].divergence if turns else None
+    what = words.shown(run.instance_id) + (f" · {turns[-1].kv_model} model" if turns else "")
+    cards = [] if divergence is None else [divergence_view.card(divergence)]
+    return page.rendering(
+        page.head(words.shown(run.orchestration) or words.shown(run.instance_id), what, *_badge(run, turns)),
+        strip(turns, turns[-1].address if divergence is not None else None),
+        *cards,
+        page.row(turns_section(turns)),
+        page.remarks(remarks(run)),
+    )
+
+
+def _badge(run: RunLike, turns: Sequence[Turn]) -> tuple[str, str]:
+    words_of = standing(run, turns)
+    if turns and (turns[-1].divergence is not None or turns[-1].status == "Failed"):
+        return f"✗ {words_of}", "badge-bad"
+    return (f"✓ {words_of}", "badge-good") if turns and turns[-1].status == "Completed" else (f"● {words_of}", "")
 
 
 def remarks(run: RunLike) -> list[tuple[str, list[str]]]:
@@ -72,7 +95,7 @@ def remarks(run: RunLike) -> list[tuple[str, list[str]]]:
 
 def frame(run: RunLike) -> pd.DataFrame:
     """A row a turn."""
-    return turns_table.turns_frame(run.turns)
+    return turns_frame(run.turns)
 
 
 def _line(run: RunLike, turns: Sequence[Turn]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from workbench.recordings.sources.source import InstanceRow, Source
 from workbench.runtime.errors import StoreError
-from workbench.views import layout, words
+from workbench.views import layout, page, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,17 @@ def text(source: Source) -> str:
         return _line(source, listing)
     table = layout.table([HEAD, *map(instance_row, listing[:MOST_ROWS])], right=(3, 4))
     return "\n".join([_line(source, listing), *(f"  {each}" for each in table), *left_out(len(listing))])
+
+
+def html(source: Source) -> str:
+    """The instances as a table."""
+    listing = source.listing()
+    name, _, what = _line(source, listing).partition(": ")
+    css = ("mono", "mono", "fit", "right fit", "right fit", "mono")
+    columns = [page.Column(head, each, is_head=at == 0) for at, (head, each) in enumerate(zip(HEAD, css, strict=True))]
+    rows = [page.TableRow(instance_row(each)) for each in listing[:MOST_ROWS]]
+    more = [page.sentence(each.strip()) for each in left_out(len(listing))]
+    return page.rendering(page.head(name, what), page.row(page.part(page.table("Instances", columns, rows), *more)))
 
 
 HEAD = ("instance", "orchestration", "version", "executions", "events", "status")

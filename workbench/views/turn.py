@@ -1,12 +1,27 @@
-"""A turn as one line and as a few lines of text."""
+"""A turn as one line, a few lines of text, HTML and a table of its operations."""
 
 from __future__ import annotations
 
-from workbench.runtime.divergence import OutcomeDifference, StrictDifference
-from workbench.runtime.turn import Operation, Turn
-from workbench.views import changes, divergence, layout, words
-from workbench.views.key_table import key_lines
-from workbench.views.operations import operation_lines, operations_in_words, replayed_in_words, waiting_in_words
+from typing import TYPE_CHECKING
+
+from workbench.runtime.turn import Turn
+from workbench.views import changes, divergence, layout, page, words
+from workbench.views.arrivals import arrived, woken_in_words
+from workbench.views.code import code_part
+from workbench.views.differences import outcome_difference_in_words, strict_difference_in_words
+from workbench.views.key_table import key_lines, keys_part
+from workbench.views.limits_view import limits_in_words, limits_part
+from workbench.views.operations import (
+    operation_lines,
+    operations_frame,
+    operations_in_words,
+    operations_part,
+    replayed_in_words,
+    waiting_in_words,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def line(turn: Turn) -> str:
@@ -24,17 +39,16 @@ def line(turn: Turn) -> str:
 def text(turn: Turn) -> str:
     """The turn in a few lines, the same on every run."""
     lines = [title(turn)]
-    for label, sentences in sentences_above(turn):
-        for position, each in enumerate(sentences):
-            lines += layout.labelled(label if position == 0 else "", each)
+    lines += layout.sentences(arrived(turn))
+    if turn.replayed:
+        lines += layout.labelled("replayed", replayed_in_words(turn))
     lines += layout.labelled_lines("made", operation_lines(turn) or ["no operation"])
     if turn.divergence is None:
         for each in waiting_in_words(turn):
             lines += layout.labelled("waits for", each)
     lines += layout.labelled_lines("keys", key_lines(turn))
-    for label, sentences in sentences_below(turn):
-        for position, each in enumerate(sentences):
-            lines += layout.labelled(label if position == 0 else "", each)
+    lines += layout.labelled("limits", limits_in_words(turn))
+    lines += layout.sentences(ending(turn))
     if turn.divergence is not None:
         lines.append(turn.divergence.text())
     return "\n".join(lines)
@@ -46,49 +60,17 @@ def title(turn: Turn) -> str:
     return " · ".join([*parts, f"{turn.kv_model} model", *(["turns inferred"] if turn.inferred else [])])
 
 
-def woken_in_words(turn: Turn) -> str:
-    """What woke the turn, with its event id."""
-    answered = answered_by(turn)
-    if turn.woken_by is not None:
-        return f"woken by {words.arrival_in_words(turn.woken_by, answered)} (event {turn.woken_by.event_id})"
-    arrivals = words.listed((arrival_with_id(turn, each.event_id) for each in turn.arrivals), 3)
-    if not turn.has_code:
-        return f"begins with {arrivals}"
-    return f"nothing woke the code; arrived: {arrivals}" if turn.arrivals else "nothing arrived"
-
-
-def arrival_with_id(turn: Turn, event_id: int) -> str:
-    """An arrival of the turn with its event id."""
-    event = next(each for each in turn.arrivals if each.event_id == event_id)
-    return f"{words.arrival_in_words(event, answered_by(turn))} (event {event_id})"
-
-
-def answered_by(turn: Turn) -> words.Answered:
-    """The schedules that the turn's arrivals answer, by event id."""
-    return {event.event_id: event for event in turn.answered}
-
-
-def sentences_above(turn: Turn) -> list[tuple[str, list[str]]]:
-    """Labelled sentences that stand above the operations: what arrived and what was replayed on the way."""
-    woken = woken_in_words(turn)
-    label = "woken by" if turn.woken_by is not None else "arrived"
-    found = [(label, [woken.removeprefix("woken by ").removeprefix("begins with ")])]
-    others = [each.event_id for each in turn.arrivals if turn.woken_by is not None and each != turn.woken_by]
-    if others:
-        found.append(("arrived", [words.listed((arrival_with_id(turn, each) for each in others), 8)]))
-    if turn.unhandled:
-        arrived = words.listed((arrival_with_id(turn, each.event_id) for each in turn.unhandled), 8)
-        found.append(("nobody took", [arrived]))
-    if turn.replayed:
-        found.append(("replayed", [replayed_in_words(turn)]))
-    return found
-
-
-def sentences_below(turn: Turn) -> list[tuple[str, list[str]]]:
+def ending(turn: Turn) -> list[tuple[str, list[str]]]:
     """Labelled sentences that stand below the tables: how the turn ended and what else is to be said."""
     found = []
     if turn.divergence is None:
         found.append(("status", [words.outcome_in_words(turn.status, turn.output)]))
+    return found + remarks(turn)
+
+
+def remarks(turn: Turn) -> list[tuple[str, list[str]]]:
+    """Labelled sentences: a refusal, what differs outside the match, warnings."""
+    found = []
     if turn.refused is not None:
         found.append(("refused", [f"{words.sentence(turn.refused)}: nothing that the code made was recorded"]))
     if turn.outcome_difference is not None:
@@ -100,21 +82,29 @@ def sentences_below(turn: Turn) -> list[tuple[str, list[str]]]:
     return found
 
 
-def outcome_difference_in_words(difference: OutcomeDifference) -> str:
-    """Both endings: `recorded: completed with 3; now: completed with 4`."""
-    recorded = words.outcome_in_words(difference.recorded_status, difference.recorded_output)
-    now = words.outcome_in_words(difference.now_status, difference.now_output)
-    return f"recorded: {recorded}; now: {now}"
+def html(turn: Turn) -> str:
+    """The turn as in the stepper: code and operations, keys and limits, and the divergence above them."""
+    badge, badge_css = standing(turn)
+    cards = [] if turn.divergence is None else [divergence.card(turn.divergence)]
+    return page.rendering(
+        page.head(f"Turn {turn.address}", title(turn).partition(" · ")[2], badge, badge_css),
+        *cards,
+        page.row(code_part(turn, waiting_in_words(turn)), operations_part(turn)),
+        page.row(keys_part(turn), limits_part(turn)),
+        page.remarks([*arrived(turn)[1:], *remarks(turn)]),
+    )
 
 
-def strict_difference_in_words(difference: StrictDifference) -> str:
-    """Something outside the match that differs: `turn 1, event 2: timer delay recorded 50 ms, now 60 ms`."""
-    place = words.place_in(difference.chain, None)
-    where = f"turn {difference.turn}, event {difference.event_id}{f', {place}' if place else ''}"
-    recorded, now = words.shown(difference.recorded), words.shown(difference.now)
-    return f"{where}: {words.shown(difference.what)} recorded {recorded}, now {now}"
+def standing(turn: Turn) -> tuple[str, str]:
+    """How the turn stands, with its sign, and the class of its badge."""
+    if turn.divergence is not None:
+        return f"✗ diverged in turn {turn.divergence.turn}", "badge-bad"
+    words_of = words.outcome_in_words(turn.status, turn.output)
+    if turn.status == "Failed":
+        return f"✗ {words_of}", "badge-bad"
+    return (f"✓ {words_of}", "badge-good") if turn.status != "Running" else (f"● {words_of}", "")
 
 
-def made_here(turn: Turn) -> list[Operation]:
-    """The operations of the turn itself, without reads."""
-    return [each for each in turn.operations if each.number is not None]
+def frame(turn: Turn) -> pd.DataFrame:
+    """A row an operation or read of the turn, in order."""
+    return operations_frame(turn)

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.runtime.turn import Turn
-from workbench.views import changes, layout, words
-from workbench.views import turn as turn_view
+from workbench.views import changes, layout, page, words
+from workbench.views.arrivals import woken_in_words
+from workbench.views.markup import Html, focusable
 from workbench.views.operations import operations_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+MOST_ROWS = 500
 
 
 class TurnRow(NamedTuple):
@@ -31,7 +35,7 @@ def turn_rows(turns: Sequence[Turn]) -> list[TurnRow]:
         TurnRow(
             _sign(turn),
             turn.address,
-            turn_view.woken_in_words(turn).removeprefix("woken by ").removeprefix("begins with "),
+            woken_in_words(turn).removeprefix("woken by ").removeprefix("begins with "),
             operations_in_words(turn),
             changes.changes_in_words(turn),
             "" if turn.status == "Running" else words.outcome_in_words(turn.status, turn.output),
@@ -48,6 +52,27 @@ def turn_lines(turns: Sequence[Turn]) -> list[str]:
     return layout.table([head, *turn_rows(turns)])
 
 
+def turns_section(turns: Sequence[Turn]) -> Html:
+    """The turns as a table; each address moves the focus to its turn."""
+    columns = (
+        page.Column("", "sign"),
+        page.Column("turn", "mono", is_head=True),
+        page.Column(woken_head(turns)),
+        page.Column("operations"),
+        page.Column("keys", "mono"),
+        page.Column("status", "break"),
+    )
+    shown = turns[-MOST_ROWS:]
+    rows = []
+    for each in turn_rows(shown):
+        address = focusable(each.address, each.address, f"turn {each.address}")
+        tint = page.TINTS.get(each.sign, "")
+        rows.append(page.TableRow((each.sign, address, *each[2:]), tint))
+    hidden = len(turns) - len(shown)
+    more = [page.sentence(f"the last {len(shown):,} of {len(turns):,} turns are shown")] if hidden else []
+    return page.part(page.table("Turns", columns, rows), *more) if turns else page.part(page.sentence("No turns."))
+
+
 def woken_head(turns: Sequence[Turn]) -> str:
     """The head of the column: without code it is not known what woke a turn, only what it begins with."""
     return "woken by" if any(turn.has_code for turn in turns) else "begins with"
@@ -61,8 +86,8 @@ def turns_frame(turns: Sequence[Turn]) -> pd.DataFrame:
     rows = [
         (
             turn.address,
-            turn_view.woken_in_words(turn).removeprefix("woken by "),
-            len(turn_view.made_here(turn)),
+            woken_in_words(turn).removeprefix("woken by "),
+            sum(each.number is not None for each in turn.operations),
             list(turn.changed_keys) if turn.divergence is None else [],
             changes.key_count(turn),
             changes.largest_value_bytes(turn),

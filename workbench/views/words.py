@@ -15,6 +15,7 @@ from msgspec import UNSET
 from workbench.runtime import events as ev
 from workbench.runtime.actions import Action, Signature, describe_signature, signature_of
 from workbench.runtime.lines import Chain, Line, describe_line, is_library, is_notebook_file, user_line
+from workbench.runtime.reference_text import without_times
 from workbench.runtime.turn import Operation
 
 LONGEST_VALUE = 42
@@ -31,6 +32,10 @@ _HIDDEN = re.compile(
     r"|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
 )
 """Characters without a shape of their own; joiners only where they join nothing."""
+
+ISOLATE, ISOLATE_END = "\u2068", "\u2069"
+"""Keep a text in another direction from moving its neighbours; HTML has `<bdi>` for them."""
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 
 
 def visible(text: str) -> str:
@@ -52,17 +57,26 @@ def _picture(match: re.Match[str]) -> str:
 def shown(text: str, limit: int = LONGEST_VALUE) -> str:
     """A user's text: every character visible, and a long one as its head, its size in bytes and its tail."""
     if len(text) <= limit + _MARK:
-        return visible(text)
+        return _isolated(visible(text))
     head, tail = limit * _HEAD // LONGEST_VALUE, limit * _TAIL // LONGEST_VALUE
-    return f"{visible(text[:head])}…{sized(byte_count(text))}…{visible(text[-tail:])}"
+    return f"{_isolated(visible(text[:head]))}…{sized(byte_count(text))}…{_isolated(visible(text[-tail:]))}"
+
+
+def is_cut(text: str) -> bool:
+    """Whether `shown` leaves out the middle of this text."""
+    return len(text) > LONGEST_VALUE + _MARK
+
+
+def _isolated(text: str) -> str:
+    return f"{ISOLATE}{text}{ISOLATE_END}" if _RIGHT_TO_LEFT.search(text) else text
 
 
 def shown_around(text: str, place: int) -> str:
     """A long text's part around one character, with its size: where it differs from another one."""
     if len(text) <= LONGEST_VALUE + _MARK:
-        return visible(text)
+        return _isolated(visible(text))
     start = max(0, min(place - LONGEST_VALUE // 3, len(text) - LONGEST_VALUE))
-    part = visible(text[start : start + LONGEST_VALUE])
+    part = _isolated(visible(text[start : start + LONGEST_VALUE]))
     before = "…" if start else ""
     after = "…" if start + LONGEST_VALUE < len(text) else ""
     return f"{before}{part}{after} ({sized(byte_count(text))}, from character {start + 1:,})"
@@ -253,7 +267,7 @@ def ending_in_words(event: ev.Event) -> str:
 
 def error_in_words(error: str | None) -> str:
     """An error text, longer than other values and at its end: a traceback says last what went wrong."""
-    text = (error or "").strip()
+    text = without_times(error or "").strip()
     last = text.rpartition("\n")[2]
     more = "… " if last != text else ""
     return f"{more}{shown(last, _ENDING)}" if last else "without a message"
@@ -280,6 +294,8 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def is_wide(character: str) -> bool:
-    """Whether a character takes two columns of fixed-width text."""
-    return unicodedata.east_asian_width(character) in "WF"
+def columns_of(character: str) -> int:
+    """The columns of fixed-width text that a character takes."""
+    if unicodedata.east_asian_width(character) in "WF":
+        return 2
+    return 0 if character in (ISOLATE, ISOLATE_END) or unicodedata.combining(character) else 1
