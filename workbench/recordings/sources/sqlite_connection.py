@@ -111,7 +111,7 @@ def _open(path: Path, how: str) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.as_uri()}?{how}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
     connection.text_factory = _text
     for setting in ("trusted_schema = OFF", "query_only = ON", "cell_size_check = ON"):
-        connection.execute(f"PRAGMA {setting}")
+        connection.execute(f"PRAGMA {setting}")  # identifiers only
     return connection
 
 
