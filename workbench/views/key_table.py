@@ -59,8 +59,8 @@ def none_changed(count: int) -> str:
     return f"no key changed; {words.counted(count, 'key')} in all" if count else NO_KEYS
 
 
-def keys_part(turn: Turn, every_key: bool = False) -> Html:
-    """The keys as a table; each key moves the focus to it."""
+def keys_part(turn: Turn, every_key: bool = False, focus: str | None = None) -> Html:
+    """The keys as a table; each key moves the focus to it, and `focus` is the key that has it."""
     kept, left_out = shown_keys(turn, every_key)
     if turn.divergence is not None:
         caption = f"Key-value store given to turn {turn.divergence.turn}"
@@ -69,7 +69,7 @@ def keys_part(turn: Turn, every_key: bool = False) -> Html:
     if not kept:
         return page.part(page.title(caption), page.sentence(none_changed(left_out)), css="wide")
     poisoned = poisoned_keys(turn)
-    rows = [_table_row(turn, each, poisoned) for each in kept]
+    rows = [_table_row(turn, each, poisoned, each.key == focus) for each in kept]
     more = [page.sentence(f"{words.counted(left_out, 'key')} unchanged")] if left_out else []
     return page.part(page.table(caption, _columns(turn), rows), *more, css="wide")
 
@@ -113,9 +113,9 @@ def _columns(turn: Turn) -> tuple[page.Column, ...]:
     )
 
 
-def _table_row(turn: Turn, change: KeyChange, poisoned: frozenset[str]) -> page.TableRow:
+def _table_row(turn: Turn, change: KeyChange, poisoned: frozenset[str], current: bool) -> page.TableRow:
     sign = _sign(turn, change, poisoned)
-    key = focusable(words.shown(change.key), key_address(change.key), f"key {words.shown(change.key)}")
+    key = focusable(words.shown(change.key), key_address(change.key), f"key {words.shown(change.key)}", current)
     note = _note(turn, change, poisoned)
     snapshot: Sequence[str] = [_cell(change.snapshot)]
     if note:

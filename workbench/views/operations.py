@@ -83,13 +83,13 @@ def operation_lines(turn: Turn) -> list[str]:
     return [*lines, *_left_out(len(rows), MOST_ROWS)]
 
 
-def operations_part(turn: Turn) -> Html:
-    """The turn's operations as a table, those replayed on the way to it folded above."""
+def operations_part(turn: Turn, focus: str = "") -> Html:
+    """The turn's operations as a table, those replayed on the way to it folded above; `focus` is an address."""
     rows = operation_rows(turn)
     caption = ", ".join(
         part for part in (f"Turn {turn.number} · {woken_in_words(turn)}", operations_in_words(turn)) if part
     )
-    pieces = [page.table(caption, _COLUMNS, [_table_row(row) for row in rows[:MOST_ROWS]])]
+    pieces = [page.table(caption, _COLUMNS, [_table_row(row, focus) for row in rows[:MOST_ROWS]])]
     if not rows:
         pieces = [page.title(caption), page.sentence("No operation in this turn.")]
     pieces += [page.sentence(each) for each in _left_out(len(rows), MOST_ROWS)]
@@ -205,11 +205,11 @@ def _missing(divergence: Divergence, function: Line | None) -> list[OperationRow
     return [OperationRow("✗", what, "recorded, not made now", str(event.event_id), place, divergence.address)]
 
 
-def _table_row(row: OperationRow) -> page.TableRow:
+def _table_row(row: OperationRow, focus: str = "") -> page.TableRow:
     what: Sequence[str] = [row.what]
     if row.new:
         what = [row.what, page.before_and_after(row.old, row.new)]
-    cell = join(what) if row.address is None else focusable(join(what), row.address)
+    cell = join(what) if row.address is None else focusable(join(what), row.address, current=row.address == focus)
     tint = page.TINTS.get(row.sign, "")
     return page.TableRow((row.sign, cell, row.note, row.event, row.place), tint)
 

@@ -33,6 +33,12 @@ def rendering(*pieces: str) -> str:
     return f'<div class="workbench">{element("style", Html(css()))}{join(pieces)}</div>'
 
 
+def alert(text: str) -> str:
+    """An error that screen readers announce: what a panel shows when a handler failed."""
+    frame = f'<div class="workbench workbench-alert" role="alert">{element("style", Html(css()))}'
+    return f"{frame}{escape(text)}</div>"
+
+
 def head(name: str, what: str, badge: str = "", badge_css: str = "") -> Html:
     """The head line: a name, what it is in quiet words, and how it stands at the right."""
     return element(

@@ -106,6 +106,8 @@ font-variant-numeric:tabular-nums}
 .workbench.workbench :is(.workbench-card) .workbench-table .workbench-label{color:var(--workbench-text)}
 .workbench del{text-decoration:line-through;text-decoration-thickness:1.5px}
 .workbench ins{text-decoration:none;font-weight:700}
+.workbench.workbench-alert{border-color:var(--workbench-removed);border-left-width:4px;padding:8px 14px;margin-top:4px;
+overflow-wrap:anywhere}
 .workbench .workbench-card{margin:10px 14px;padding:9px 14px;border:1px solid var(--workbench-removed);
 border-left-width:4px;border-radius:4px;background:var(--workbench-removed-tint)}
 .workbench .workbench-card-title{font-size:14px;font-weight:600;margin:0 0 6px;overflow-wrap:anywhere}
@@ -128,6 +130,7 @@ border-left-color:var(--workbench-removed)}
 .workbench .workbench-comment{font-style:italic}
 .workbench .workbench-link{border-radius:3px}
 .workbench .workbench-link:focus-visible{outline:2px solid var(--workbench-added);outline-offset:1px}
+.workbench .workbench-table .workbench-link[aria-current]{outline:1px solid var(--workbench-added);outline-offset:2px}
 .workbench-live .workbench-link{cursor:pointer}
 .workbench-live .workbench-link:hover{text-decoration:underline}
 .workbench .workbench-strip{display:flex;flex-wrap:wrap;gap:4px;padding:0 14px 10px;align-items:center}
