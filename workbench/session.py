@@ -34,7 +34,7 @@ from workbench.runtime.registry import DEFAULT_VERSION, Registry
 from workbench.runtime.single_turn import FINISHED, SingleTurn
 from workbench.runtime.trace import TracedExecution
 from workbench.runtime.turn import Turn, TurnSetting
-from workbench.showing import Shown
+from workbench.showing import Shown, Steppable, Stepping
 from workbench.store import DuckDBProvider
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def _largest_time(provider: DuckDBProvider) -> int:
     return int(rows[0][0] or 0)
 
 
-class Run(Shown):
+class Run(Steppable):
     """One instance of a workbench, turn by turn."""
 
     _view: ClassVar[str] = "run"
@@ -404,8 +404,8 @@ class Run(Shown):
         stamp = (info.execution_id, recording.event_count)
         if self._turns is None or self._turns[:2] != stamp:
             code = self._code(recording)
-            made = replay(recording, code, self._wb.kv_model, self._wb.limits).turns
-            self._turns = (*stamp, made)
+            again = replay(recording, code, self._wb.kv_model, self._wb.limits).turns
+            self._turns = (*stamp, tuple(_as_first_made(turn) for turn in again))
         return self._turns[2]
 
     @property
@@ -414,6 +414,16 @@ class Run(Shown):
         from workbench.views import history
 
         return history.frame(self.recording())
+
+    def stepping(self) -> Stepping:
+        """Its turns, one more on demand, and locals from running the history again."""
+        return Stepping(lambda: self.turns, self.turn, self._with_locals)
+
+    def _with_locals(self, address: str) -> Turn:
+        recording = self.recording()
+        code = self._code(recording)
+        again = replay(recording, code, self._wb.kv_model, self._wb.limits, keep_locals=True)
+        return _as_first_made(again.turn(address))
 
     def recording(self) -> Recording:
         """Everything recorded of it, as plain data that can be kept as JSON and replayed."""
@@ -447,3 +457,13 @@ class Run(Shown):
             return turn
         divergence = explain(turn.divergence, turn, code, setting, made.recorded, WORKBENCH)
         return msgspec.structs.replace(turn, divergence=divergence)
+
+
+def _as_first_made(turn: Turn) -> Turn:
+    """A turn of a run as it was when it was made: what equals its record now was new then."""
+    if turn.divergence is not None:
+        return turn
+    made = tuple(
+        msgspec.structs.replace(each, state="new") if each.state == "replayed" else each for each in turn.operations
+    )
+    return msgspec.structs.replace(turn, operations=made)

@@ -7,7 +7,8 @@ above it, and so that nothing of pandas or widgets is loaded before it is needed
 from __future__ import annotations
 
 import importlib
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 
 class Shown:
@@ -31,3 +32,23 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return str(self._renderer().html(self))
+
+
+class Stepping(NamedTuple):
+    """What a stepper steps through: the turns as they are now, how to make one more, a turn with its locals."""
+
+    turns: Callable[[], Sequence[Any]]
+    run_next: Callable[[], object] | None = None
+    with_locals: Callable[[str], Any] | None = None
+
+
+class Steppable(Shown):
+    """Gives a class `.stepper()` from `workbench.panels`; the class says in `stepping` what there is to step."""
+
+    def stepping(self) -> Stepping:
+        """What a stepper steps through."""
+        raise NotImplementedError
+
+    def stepper(self) -> Any:
+        """A panel that steps through its turns, forwards and backwards; needs a running notebook to be moved."""
+        return importlib.import_module("workbench.panels.stepper").open_on(self)

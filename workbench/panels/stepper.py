@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from workbench.panels.html_view import HtmlView
 from workbench.panels.panel import Panel
 from workbench.runtime.errors import InstanceFinished
 from workbench.runtime.turn import Turn
+from workbench.showing import Steppable
 from workbench.views import limits_view, page, stepper
 from workbench.views.markup import key_at
 
@@ -97,10 +99,8 @@ class Stepper(Panel):
 
     def _run(self) -> None:
         if self._run_next is not None:
-            try:
+            with contextlib.suppress(InstanceFinished):
                 self._run_next()
-            except InstanceFinished:
-                pass
             self.turns = tuple(self._get_turns())
             self.focus.move(self.turns[-1].address if self.turns else "")
             self._refresh()
@@ -178,3 +178,8 @@ class Stepper(Panel):
         turn = stepper.at(self.turns, self.focus.turn)
         where = "no turn yet" if turn is None else repr(turn)
         return f"Stepper at {self.focus.address or 'the start'} of {len(self.turns)} turns: {where}"
+
+
+def open_on(source: Steppable) -> Stepper:
+    """A stepper on something that can be stepped through: a run, a replay, a recording."""
+    return Stepper(*source.stepping())

@@ -16,7 +16,7 @@ from workbench.runtime.events import Event
 from workbench.runtime.kv import DELTA, Entry, KVModel, Tables, apply_turn, snapshot
 from workbench.runtime.limits import Limits
 from workbench.runtime.provider import ExecutionInfo, History, Provider
-from workbench.showing import Shown
+from workbench.showing import Steppable, Stepping
 
 if TYPE_CHECKING:
     from workbench.recordings.replay import Replay
@@ -56,7 +56,7 @@ class RecordedExecution(msgspec.Struct, frozen=True):
         return len(set(self.history.turns))
 
 
-class Recording(Shown, msgspec.Struct, frozen=True, kw_only=True):
+class Recording(Steppable, msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is recorded of one instance.
 
     `writer` is who made the events, `duroxide-<version>` or `workbench-<version>`; `kv_tables` are the KV tables as
@@ -137,6 +137,10 @@ class Recording(Shown, msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(source, str) and source.lstrip().startswith("{"):
             return decode(source)
         return read(Path(source))
+
+    def stepping(self) -> Stepping:
+        """Its turns as the events tell them, without code."""
+        return self.replay().stepping()
 
     def replay(
         self,

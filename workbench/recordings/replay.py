@@ -19,7 +19,7 @@ from workbench.runtime.execution import Code
 from workbench.runtime.limits import Limits
 from workbench.runtime.turn import Turn, TurnSetting
 from workbench.runtime.turns import recorded_turns
-from workbench.showing import Shown
+from workbench.showing import Steppable, Stepping
 
 Verdict = Literal[
     "same",
@@ -31,7 +31,7 @@ Verdict = Literal[
 ]
 
 
-class Replay(Shown, msgspec.Struct, frozen=True, kw_only=True):
+class Replay(Steppable, msgspec.Struct, frozen=True, kw_only=True):
     """A recording run against code (or shown without).
 
     `turns` of all executions, up to the first divergence; `compared` is how many operations equalled their records.
@@ -51,7 +51,21 @@ class Replay(Shown, msgspec.Struct, frozen=True, kw_only=True):
     damage: tuple[Damage, ...] = ()
     compared: int = 0
     unknown_events: tuple[str, ...] = ()
-    has_code: bool = True
+    code: Code | None = None
+
+    @property
+    def has_code(self) -> bool:
+        """Whether there was code to run against."""
+        return self.code is not None
+
+    def stepping(self) -> Stepping:
+        """Its turns; locals come from running it again."""
+        if self.code is None:
+            return Stepping(lambda: self.turns)
+        return Stepping(lambda: self.turns, None, self._with_locals)
+
+    def _with_locals(self, address: str) -> Turn:
+        return replay(self.recording, self.code, self.kv_model, self.limits, keep_locals=True).turn(address)
 
     @property
     def outcome(self) -> str | None:
@@ -149,7 +163,7 @@ def _judge(recording: Recording, model: kv.KVModel, limits: Limits, turns: list[
         damage=recording.damage,
         compared=compared,
         unknown_events=_unknown(recording),
-        has_code=code is not None,
+        code=code,
     )
 
 

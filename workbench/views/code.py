@@ -69,7 +69,7 @@ def hits(turn: Turn, function: Line) -> dict[int, int]:
     return found
 
 
-def code_part(turn: Turn, waiting: list[str]) -> Html:
+def code_part(turn: Turn, waiting: str) -> Html:
     """The function that the turn's code stands in, its line marked, with what it waits for and its locals."""
     if not turn.has_code:
         return page.part(
@@ -81,7 +81,7 @@ def code_part(turn: Turn, waiting: list[str]) -> Html:
     stands = "diverged here" if diverged and chain else "parked here" if chain else "has ended"
     local_values = turn.divergence.local_values if turn.divergence is not None else turn.parked_locals
     pieces = [code_view(chain or last, turn, "diverged" if diverged else "here", marked=bool(chain))]
-    pieces += [page.sentence(each) for each in ([] if diverged else waiting)]
+    pieces += [page.sentence(f"waits for {waiting}")] if waiting and not diverged else []
     if len(words.user_chain(chain)) > 1:
         pieces.append(page.sentence(words.chain_in_words(chain)))
     if local_values:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """A labelled row of the message; `kind` is how it is set: as words, as code, or as source with its lines."""
+    """A labelled row of the message; `kind` is how its texts are set; `source` stands below them."""
 
     label: str
     texts: tuple[str, ...]
-    kind: Literal["words", "code", "source"] = "words"
+    kind: Literal["words", "code"] = "words"
     source: tuple[ExcerptLine, ...] = ()
 
 
@@ -41,11 +41,8 @@ def text(divergence: Divergence) -> str:
     """The whole message, in the order that DESIGN §7 fixes."""
     lines = [line(divergence)]
     for row in rows(divergence):
-        if row.kind == "source":
-            lines += [" " * layout.LABEL + each for each in excerpt_lines(row.source)]
-        else:
-            for position, each in enumerate(row.texts):
-                lines += layout.labelled(row.label if position == 0 else "", each)
+        lines += layout.sentences([(row.label, row.texts)])
+        lines += [" " * layout.LABEL + each for each in excerpt_lines(row.source)]
     return "\n".join(lines)
 
 
@@ -57,12 +54,9 @@ def excerpt_lines(source: tuple[ExcerptLine, ...]) -> list[str]:
 
 def rows(divergence: Divergence) -> list[Row]:
     """What there is to say, row by row; a row without evidence is left out."""
-    found = [Row("where", (_where(divergence),))]
     line_now = user_line(divergence.chain)
-    if line_now is not None:
-        source = excerpt(line_now)
-        if source:
-            found.append(Row("", (), "source", tuple(source)))
+    source = () if line_now is None else tuple(excerpt(line_now))
+    found = [Row("where", (_where(divergence),), source=source)]
     found.append(Row("recorded", (recorded_in_words(divergence),), "code"))
     found.append(Row("now", (now_in_words(divergence),), "code"))
     read = divergence.explaining_read
@@ -96,10 +90,9 @@ def card(divergence: Divergence) -> Html:
 
 
 def _content(row: Row) -> Html:
-    if row.kind == "source":
-        return source_lines(list(row.source), {}, "diverged", mark=">")
     texts = [element("span", each, css="mono") for each in row.texts] if row.kind == "code" else row.texts
-    return join(texts, between=Html("<br>"))
+    source = [source_lines(list(row.source), {}, "diverged", mark=">")] if row.source else []
+    return join([join(texts, between=Html("<br>")), *source])
 
 
 def frame(divergence: Divergence) -> pd.DataFrame:

@@ -141,7 +141,7 @@ def _note(turn: Turn, change: KeyChange, poisoned: frozenset[str]) -> str:
 
 
 def _cell_in_words(cell: Cell) -> str:
-    if not cell.changed:
+    if not cell.changed or cell.before is None:
         return entry_in_words(cell.after, ABSENT)
     return f"{entry_in_words(cell.before, ABSENT)} → {entry_in_words(cell.after, ABSENT)}"
 
@@ -149,7 +149,9 @@ def _cell_in_words(cell: Cell) -> str:
 def _cell(cell: Cell) -> Html:
     if not cell.changed:
         return _entry(cell.after)
-    return page.before_and_after(_entry(cell.before), _entry(cell.after))
+    before = "" if cell.before is None else _entry(cell.before)
+    after = "" if cell.after is None else _entry(cell.after)
+    return page.before_and_after(before, after)
 
 
 def _entry(entry: kv.Entry | None) -> Html:

@@ -65,13 +65,9 @@ def operation_rows(turn: Turn) -> list[OperationRow]:
 
 
 def main_function(turn: Turn) -> Line | None:
-    """The function that most places are in, so that its name need not stand at each."""
-    lines = [line for each in turn.operations if (line := user_line(each.chain)) is not None]
-    found = Counter((line.file, line.first_line) for line in lines)
-    if not found:
-        return None
-    most = found.most_common(1)[0][0]
-    return next(line for line in lines if (line.file, line.first_line) == most)
+    """The orchestration's own function, whose name need not stand at each place."""
+    chain = next((each.chain for each in (*turn.operations, *turn.replayed) if each.chain), turn.parked)
+    return words.user_chain(chain)[-1] if chain else None
 
 
 def operation_lines(turn: Turn) -> list[str]:
@@ -131,12 +127,9 @@ def replayed_in_words(turn: Turn) -> str:
     return f"{words.counted(count, 'operation')} of {span} replayed, as recorded"
 
 
-def waiting_in_words(turn: Turn) -> list[str]:
-    """What the parked code waits for, and where it stands."""
-    if not turn.waiting_for:
-        return []
-    where = words.chain_in_words(turn.parked)
-    return [f"{words.listed(map(words.sentence, turn.waiting_for), 8)}{f' · {where}' if where else ''}"]
+def waiting_in_words(turn: Turn) -> str:
+    """What the parked code waits for; empty when it waits for nothing."""
+    return words.listed(map(words.sentence, turn.waiting_for), 8)
 
 
 def provenance(read: Read) -> str:
@@ -145,10 +138,7 @@ def provenance(read: Read) -> str:
         if not read.poisoned:
             return "from the snapshot" if read.origin == "snapshot" else "never set"
         source = "from the snapshot" if read.origin == "snapshot" else "not in the snapshot"
-        if read.written_by is None:
-            return f"{source}: poisoned, it was not so when this execution began"
-        verb = "wrote" if read.value is not None else "cleared"
-        return f"{source}: poisoned, event {read.written_by} of this execution {verb} it"
+        return f"{source}: poisoned{'' if read.written_by is None else f' by event {read.written_by}'}"
     turn = "" if read.turn is None else f" in turn {read.turn}"
     event = "" if read.event_id is None else f", event {read.event_id}"
     return f"{read.origin}{turn}{event}"
@@ -211,7 +201,7 @@ def _table_row(row: OperationRow, focus: str = "") -> page.TableRow:
         what = [row.what, page.before_and_after(row.old, row.new)]
     cell = join(what) if row.address is None else focusable(join(what), row.address, current=row.address == focus)
     tint = page.TINTS.get(row.sign, "")
-    return page.TableRow((row.sign, cell, row.note, row.event, row.place), tint)
+    return page.TableRow((row.sign, cell, row.note, row.event, row.place.removeprefix("line ")), tint)
 
 
 def _left_out(count: int, most: int) -> list[str]:

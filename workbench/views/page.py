@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from workbench.views.markup import Html, element, join
+from workbench.views.markup import Html, element, escape, join
 from workbench.views.style import css
 
 Tint = Literal["added", "removed", "changed", ""]
@@ -72,12 +72,13 @@ def sentence(text: str) -> Html:
 
 
 def table(caption: str, columns: Sequence[Column], rows: Sequence[TableRow], with_head: bool = True) -> Html:
-    """A table with a caption; the heads of columns and rows are marked as such, also for screen readers."""
-    heads = element("tr", *(element("th", column.head, css=column.css, scope="col") for column in columns))
-    body = [
-        element("tr", *(_cell(column, cell) for column, cell in zip(columns, each.cells, strict=True)), css=each.tint)
-        for each in rows
-    ]
+    """A table with a caption; the heads of columns and rows are marked as such, also for screen readers.
+
+    Columns that are empty in every row are left out.
+    """
+    kept = [at for at in range(len(columns)) if any(each.cells[at] for each in rows)]
+    heads = element("tr", *(element("th", columns[at].head, css=columns[at].css, scope="col") for at in kept))
+    body = [element("tr", *(_cell(columns[at], each.cells[at]) for at in kept), css=each.tint) for each in rows]
     return element(
         "table",
         *([element("caption", caption)] if caption else []),
@@ -103,5 +104,7 @@ def remarks(labelled: Sequence[tuple[str, Sequence[str]]]) -> Html:
 
 
 def before_and_after(before: str, after: str) -> Html:
-    """An old value struck through, an arrow, the new value."""
+    """An old value struck through, an arrow, the new value; without one of them only the other."""
+    if not before or not after:
+        return element("ins", after) if after else Html(f"{element('del', before)} →")
     return Html(f"{element('del', before)} → {element('ins', after)}")

@@ -47,13 +47,13 @@ def text(replay: Replay) -> str:
     if replay.divergence is not None:
         lines.append(replay.divergence.text())
     lines += layout.labelled_lines("turns", turns_table.turn_lines(replay.turns))
-    lines += layout.sentences(remarks(replay))
+    lines += layout.sentences([("model", [model_in_words(replay)]), *remarks(replay)])
     return "\n".join(lines)
 
 
 def remarks(replay: Replay) -> list[tuple[str, list[str]]]:
     """Labelled sentences below the turns."""
-    found = [("model", [model_in_words(replay)])]
+    found = []
     if replay.strict_differences:
         found.append(("differs", [strict_difference_in_words(each) for each in replay.strict_differences]))
     unknown = [words.shown(each) for each in replay.unknown_events if each != UNREADABLE]

@@ -56,7 +56,7 @@ def _tint(name: str, percent: int) -> str:
 
 _RULES = """\
 .workbench{--workbench-ground:var(--jp-layout-color1,var(--vscode-editor-background,Canvas));
---workbench-raised:var(--jp-layout-color2,color-mix(in srgb,CanvasText 7%,Canvas));
+--workbench-raised:color-mix(in srgb,var(--jp-layout-color2,#8884) 50%,var(--workbench-ground));
 --workbench-text:var(--jp-ui-font-color1,var(--vscode-editor-foreground,CanvasText));
 --workbench-quiet:var(--jp-ui-font-color2,color-mix(in srgb,var(--workbench-text) 75%,var(--workbench-ground)));
 --workbench-line:var(--jp-border-color2,color-mix(in srgb,CanvasText 16%,Canvas));
@@ -94,7 +94,10 @@ border-bottom:1px solid var(--workbench-line);vertical-align:bottom;white-space:
 font-family:var(--workbench-mono);border-left:3px solid transparent;white-space:nowrap}
 .workbench.workbench .workbench-table .workbench-right{text-align:right;white-space:nowrap;
 font-variant-numeric:tabular-nums}
-.workbench.workbench .workbench-table .workbench-mono{font-family:var(--workbench-mono);overflow-wrap:anywhere}
+.workbench.workbench .workbench-table .workbench-mono{font-family:var(--workbench-mono)}
+.workbench.workbench .workbench-table thead th{font-family:inherit}
+.workbench.workbench .workbench-table td:is(.workbench-mono,.workbench-break){overflow-wrap:anywhere;min-width:6em}
+.workbench.workbench .workbench-table th.workbench-mono{overflow-wrap:break-word}
 .workbench.workbench .workbench-table .workbench-label{width:6.5em;color:var(--workbench-quiet);white-space:nowrap}
 .workbench.workbench .workbench-table tr.workbench-added{background:var(--workbench-added-tint)}
 .workbench.workbench .workbench-table tr.workbench-removed{background:var(--workbench-removed-tint)}

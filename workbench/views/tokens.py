@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from workbench.views.markup import Html, element, escape
 
-_CLASSES = ("Keyword", "String", "Number", "Comment")
 _CSS = {"Keyword": "keyword", "String": "string", "Number": "literal", "Comment": "comment"}
 
 
@@ -17,7 +16,7 @@ def coloured(lines: Sequence[str]) -> list[Html]:
 
     pieces: list[list[Html]] = [[]]
     for kind, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens("\n".join(lines)):
-        css = next((_CSS[name] for name in _CLASSES if name in kind), "")
+        css = next((_CSS[name] for name in map(str, kind[:]) if name in _CSS), "")
         for position, part in enumerate(text.split("\n")):
             if position:
                 pieces.append([])

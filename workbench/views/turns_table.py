@@ -37,8 +37,8 @@ def turn_rows(turns: Sequence[Turn]) -> list[TurnRow]:
             turn.address,
             woken_in_words(turn).removeprefix("woken by ").removeprefix("begins with "),
             operations_in_words(turn),
-            changes.changes_in_words(turn),
-            "" if turn.status == "Running" else words.outcome_in_words(turn.status, turn.output),
+            "" if turn.divergence is not None else changes.changes_in_words(turn),
+            _status(turn),
         )
         for turn in turns
     ]
@@ -96,6 +96,12 @@ def turns_frame(turns: Sequence[Turn]) -> pd.DataFrame:
         for turn in turns
     ]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _status(turn: Turn) -> str:
+    if turn.divergence is not None:
+        return "diverged"
+    return "" if turn.status == "Running" else words.outcome_in_words(turn.status, turn.output)
 
 
 def _sign(turn: Turn) -> str:

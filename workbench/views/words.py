@@ -33,25 +33,26 @@ _HIDDEN = re.compile(
 )
 """Characters without a shape of their own; joiners only where they join nothing."""
 
+_PICTURES = {"\n": "↵", "\t": "⇥", "\r": "⟨CR⟩", "\0": "⟨NUL⟩", "\x1b": "⟨ESC⟩", "\x7f": "⟨DEL⟩"}
+"""Signs that common fonts have; the pictures at U+2400 are in few."""
+
 ISOLATE, ISOLATE_END = "\u2068", "\u2069"
 """Keep a text in another direction from moving its neighbours; HTML has `<bdi>` for them."""
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 
 
 def visible(text: str) -> str:
-    r"""The text with every character seen: NUL as `␀`, a line end as `␊`, a right-to-left override as `⟨U+202E⟩`.
+    r"""The text with every character seen: a line end as `↵`, NUL as `⟨NUL⟩`, a right-to-left override as `⟨U+202E⟩`.
 
     >>> visible("a\0b\n")
-    'a␀b␊'
+    'a⟨NUL⟩b↵'
     """
     return _HIDDEN.sub(_picture, text)
 
 
 def _picture(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"
+    character = match.group()
+    return _PICTURES.get(character) or f"⟨U+{ord(character):04X}⟩"
 
 
 def shown(text: str, limit: int = LONGEST_VALUE) -> str:
