@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,7 @@ from workbench.runtime.errors import (
     InstanceWaiting,
     NondeterminismError,
     StoreOpenWithOtherSettings,
+    UnknownActivity,
     UnknownInstance,
     UnknownOrchestration,
 )
@@ -39,6 +41,8 @@ from workbench.store import DuckDBProvider
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from workbench.panels.poisoning import PoisoningPanel
 
 F = TypeVar("F", bound=Callable[..., Any])
 IN_MEMORY = ":memory:"
@@ -206,6 +210,34 @@ class Workbench:
         while self._exists(f"{stem}-{number}"):
             number += 1
         return f"{stem}-{number}"
+
+    def poisoning(self, orchestration: Callable[..., Any], input: object = None) -> PoisoningPanel:  # noqa: A002
+        """Run an orchestration on both KV models, side by side, with the activities registered here.
+
+        Each model gets a store of its own, in memory; nothing happens in this one. Runs until it ends, diverges or
+        waits for a call from outside.
+        """
+        from workbench.panels.poisoning import PoisoningPanel
+
+        first, fixed = (self._turns_on(model, orchestration, input) for model in (kv.PER_TURN, kv.DELTA))
+        return PoisoningPanel(first, fixed)
+
+    def _turns_on(self, kv_model: kv.KVModel, function: Callable[..., Any], input: object) -> tuple[Turn, ...]:  # noqa: A002
+        with Workbench(kv_model=kv_model, limits=self.limits) as other:
+            for name in self.registry.activity_names():
+                other.registry.add_activity(name, self.registry.activity(name).function)
+            name = self._name_of(function)
+            other.registry.add_orchestration(name, function)
+            run = other.start(name, input)
+            with contextlib.suppress(InstanceWaiting, UnknownActivity):
+                run.finish()
+            return run.turns
+
+    def _name_of(self, function: Callable[..., Any]) -> str:
+        try:
+            return self.registry.name_of(function).name
+        except UnknownOrchestration:
+            return str(getattr(function, "__name__", "orchestration"))
 
     @property
     def instances(self) -> pd.DataFrame:

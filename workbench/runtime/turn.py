@@ -120,7 +120,7 @@ def turn_from_record(
     tables: tuple[kv.Tables, kv.Tables],
     history: Sequence[tuple[int, ev.Event]] = (),
 ) -> Turn:
-    """A turn as the history tells it, without code: no lines, no reads; ``history` are the execution's (turn, event) rows."""
+    """A turn as the history tells it, without code: no lines, no reads. `history` are its (turn, event) rows."""
     operations = tuple(
         Operation(
             number=position,
