@@ -192,6 +192,16 @@ class Client:
         """Delete an instance with everything it has; a running one only with `force`."""
         self._provider.delete_instance(instance_id, force)
 
+    def prune_executions(
+        self, instance_id: str, keep_last: int | None = None, completed_before_ms: int | None = None
+    ) -> tuple[int, ...]:
+        """Delete executions that have ended, with their history; returns their numbers.
+
+        The current one always stays, and so do the `keep_last` newest and those that ended at or after
+        `completed_before_ms`. What becomes of their keys depends on the KV model (see `Provider.prune_executions`).
+        """
+        return self._provider.prune_executions(instance_id, keep_last, completed_before_ms)
+
 
 def _has_ended(result: OrchestrationResult) -> bool:
     return result.status in TERMINAL

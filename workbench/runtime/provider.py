@@ -234,5 +234,16 @@ class Provider:
         """
         raise NotImplementedError
 
+    def prune_executions(
+        self, instance_id: str, keep_last: int | None = None, completed_before_ms: int | None = None
+    ) -> tuple[int, ...]:
+        """Delete executions that have ended, with their history; returns their numbers.
+
+        The current execution stays, and so do the `keep_last` newest and those that ended at or after
+        `completed_before_ms`. In the per-turn model the keys that they were the last to write go too (spec 001),
+        in the delta model no key does (spec 000). Raises `UnknownInstance`.
+        """
+        raise NotImplementedError
+
     def close(self) -> None:
         """Release the file; further calls fail."""
