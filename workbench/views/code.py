@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from workbench.runtime.lines import Chain, Line, function_source, user_line
@@ -81,7 +81,7 @@ def code_part(turn: Turn, waiting: str) -> Html:
     stands = "diverged here" if diverged and chain else "parked here" if chain else "has ended"
     local_values = turn.divergence.local_values if turn.divergence is not None else turn.parked_locals
     pieces = [code_view(chain or last, turn, "diverged" if diverged else "here", marked=bool(chain))]
-    pieces += [page.sentence(f"waits for {waiting}")] if waiting and not diverged else []
+    pieces += [page.sentence(f"waiting: {waiting}")] if waiting and not diverged else []
     if len(words.user_chain(chain)) > 1:
         pieces.append(page.sentence(words.chain_in_words(chain)))
     if local_values:
@@ -114,7 +114,9 @@ def code_view(chain: Chain, turn: Turn, state: State, marked: bool = True) -> Ht
     )
 
 
-def source_lines(lines: list[ExcerptLine], counts: Hits, state: State, marked: bool = True, mark: str = "▶") -> Html:
+def source_lines(
+    lines: Sequence[ExcerptLine], counts: Hits, state: State, marked: bool = True, mark: str = "▶", edge: str = ""
+) -> Html:
     """Source as `pre`, one line each: mark, number, hit count, code; it reads the same without its style."""
     digits = max(len(str(each.number)) for each in lines)
     most = max(map(len, (f"×{count}" for count in counts.values() if count)), default=0)
@@ -122,7 +124,7 @@ def source_lines(lines: list[ExcerptLine], counts: Hits, state: State, marked: b
     for each, code in zip(lines, coloured([each.text for each in lines]), strict=True):
         here = each.current and marked
         hit = f"×{counts[each.number]}" if counts.get(each.number) else ""
-        gutter = f"{mark if here else ' '} {each.number:>{digits}} {hit:<{most}}{' ' if most else ''} "
+        gutter = f"{mark if here else ' '} {each.number:>{digits}} {hit:<{most}}{' ' if most else ''}{edge} "
         css = state if here else ""
         current = "true" if here else None
         number = element("span", gutter, css="number")

@@ -91,7 +91,7 @@ def card(divergence: Divergence) -> Html:
 
 def _content(row: Row) -> Html:
     texts = [element("span", each, css="mono") for each in row.texts] if row.kind == "code" else row.texts
-    source = [source_lines(list(row.source), {}, "diverged", mark=">")] if row.source else []
+    source = [source_lines(row.source, {}, "diverged", mark=">", edge="|")] if row.source else []
     return join([join(texts, between=Html("<br>")), *source])
 
 

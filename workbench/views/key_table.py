@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NO_KEYS = "no keys"
-ABSENT = "–"
 MOST_ROWS = 500
 LONGEST_TITLE = 400
 """Characters up to which a value that is cut stands whole in its title."""
@@ -119,7 +118,7 @@ def _table_row(turn: Turn, change: KeyChange, poisoned: frozenset[str], current:
     note = _note(turn, change, poisoned)
     snapshot: Sequence[str] = [_cell(change.snapshot)]
     if note:
-        snapshot = [*snapshot, element("span", f" {note}", css="quiet")]
+        snapshot = [*snapshot, element("span", f" · {note}", css="quiet")]
     cells = (sign, key, join(snapshot), _cell(change.delta), _cell(change.client), f"{change.byte_count:,}")
     return page.TableRow(cells, page.TINTS.get(sign, ""))
 
@@ -142,8 +141,8 @@ def _note(turn: Turn, change: KeyChange, poisoned: frozenset[str]) -> str:
 
 def _cell_in_words(cell: Cell) -> str:
     if not cell.changed or cell.before is None:
-        return entry_in_words(cell.after, ABSENT)
-    return f"{entry_in_words(cell.before, ABSENT)} → {entry_in_words(cell.after, ABSENT)}"
+        return entry_in_words(cell.after, page.ABSENT)
+    return f"{entry_in_words(cell.before, page.ABSENT)} → {entry_in_words(cell.after, page.ABSENT)}"
 
 
 def _cell(cell: Cell) -> Html:
@@ -155,7 +154,7 @@ def _cell(cell: Cell) -> Html:
 
 
 def _entry(entry: kv.Entry | None) -> Html:
-    text = entry_in_words(entry, ABSENT)
+    text = entry_in_words(entry, page.ABSENT)
     value = None if entry is None else entry.value
     cut = value is not None and words.is_cut(value)
     whole = value if cut and value is not None and len(value) <= LONGEST_TITLE else None

@@ -26,7 +26,7 @@ MOST_REPLAYED = 100
 
 _COLUMNS = (
     page.Column("", "sign"),
-    page.Column("operation", "mono", is_head=True),
+    page.Column("operation", "mono half", is_head=True),
     page.Column("", "quiet"),
     page.Column("event", "right"),
     page.Column("line", "right"),
@@ -99,7 +99,7 @@ def _folded(turn: Turn) -> Iterator[Html]:
     rows = [_table_row(_row(turn, each, function)) for each in turn.replayed[-MOST_REPLAYED:]]
     hidden = len(turn.replayed) - len(rows)
     before = [page.sentence(f"… {words.counted(hidden, 'step')} before these")] if hidden else []
-    summary = element("summary", f"= {replayed_in_words(turn)}")
+    summary = element("summary", f"replayed: {replayed_in_words(turn)}")
     yield element("details", summary, *before, page.table("", _COLUMNS, rows))
 
 
@@ -120,11 +120,11 @@ def operations_in_words(turn: Turn) -> str:
 
 
 def replayed_in_words(turn: Turn) -> str:
-    """How much was made again on the way: `4 operations of turns 1 to 2 replayed, as recorded`."""
+    """How much was made again on the way: `4 operations of turns 1 to 2, as recorded`."""
     count = sum(each.number is not None for each in turn.replayed)
     first, last = turn.replayed[0].turn, turn.replayed[-1].turn
     span = f"turn {first}" if first == last else f"turns {first} to {last}"
-    return f"{words.counted(count, 'operation')} of {span} replayed, as recorded"
+    return f"{words.counted(count, 'operation')} of {span}, as recorded"
 
 
 def waiting_in_words(turn: Turn) -> str:

@@ -11,6 +11,8 @@ from workbench.views.style import css
 Tint = Literal["added", "removed", "changed", ""]
 TINTS: dict[str, Tint] = {"+": "added", "−": "removed", "~": "changed", "✗": "removed", "!": "removed"}
 """The tint that goes with a sign."""
+ABSENT = "–"
+"""What stands where there is no value."""
 
 
 class Column(NamedTuple):
@@ -104,7 +106,8 @@ def remarks(labelled: Sequence[tuple[str, Sequence[str]]]) -> Html:
 
 
 def before_and_after(before: str, after: str) -> Html:
-    """An old value struck through, an arrow, the new value; without one of them only the other."""
-    if not before or not after:
-        return element("ins", after) if after else Html(f"{element('del', before)} →")
-    return Html(f"{element('del', before)} → {element('ins', after)}")
+    """An old value struck through, an arrow, the new value; a value that was not there before stands alone."""
+    if not before:
+        return element("ins", after)
+    now = element("ins", after) if after else ABSENT
+    return join((element("del", before), " → ", now))

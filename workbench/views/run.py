@@ -89,7 +89,7 @@ def remarks(run: RunLike) -> list[tuple[str, list[str]]]:
     if run.custom_status is not None:
         found.append(("status", [f'custom status "{words.shown(run.custom_status)}"']))
     if turns and turns[-1].waiting_for and turns[-1].divergence is None:
-        found.append(("waits for", [words.listed(map(words.sentence, turns[-1].waiting_for), 8)]))
+        found.append(("waiting", [words.listed(map(words.sentence, turns[-1].waiting_for), 8)]))
     return found
 
 

@@ -8,7 +8,7 @@ from workbench.runtime import events as ev
 from workbench.runtime.turn import Turn
 from workbench.views import changes, words
 from workbench.views.arrivals import woken_in_words
-from workbench.views.markup import Html, element, focusable
+from workbench.views.markup import Html, element, focusable, join
 
 GLYPHS = {
     ev.STARTED: "▸",
@@ -50,7 +50,7 @@ def strip(turns: Sequence[Turn], focus: str | None = None) -> Html:
             pieces.append(element("span", f"execution {turns[at].execution_id}", css="quiet"))
         pieces.append(_turn(turns[at], current=focus is not None and at == position))
         previous = at
-    return element("div", *pieces, css="strip", role="group", aria_label="turns")
+    return element("div", join(pieces, between=" "), css="strip", role="group", aria_label="turns")
 
 
 def _turn(turn: Turn, current: bool) -> Html:

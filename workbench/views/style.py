@@ -77,6 +77,7 @@ font-weight:600}
 .workbench .workbench-part+.workbench-part{border-left:1px solid var(--workbench-line)}
 .workbench .workbench-narrow{flex:1 1 16em}
 .workbench .workbench-wide{flex:1.7 1 26em}
+.workbench .workbench-side>.workbench-part{padding:6px 0;border:0}
 .workbench .workbench-title{font-weight:600;color:var(--workbench-quiet);margin:0 0 5px}
 .workbench .workbench-after{margin:6px 0 0}
 .workbench .workbench-mono{font-family:var(--workbench-mono)}
@@ -95,7 +96,8 @@ font-family:var(--workbench-mono);border-left:3px solid transparent;white-space:
 .workbench.workbench .workbench-table .workbench-right{text-align:right;white-space:nowrap;
 font-variant-numeric:tabular-nums}
 .workbench.workbench .workbench-table .workbench-mono{font-family:var(--workbench-mono)}
-.workbench.workbench .workbench-table thead th{font-family:inherit}
+.workbench.workbench .workbench-table thead th.workbench-mono{font-family:inherit}
+.workbench.workbench .workbench-table .workbench-half{width:42%}
 .workbench.workbench .workbench-table td:is(.workbench-mono,.workbench-break){overflow-wrap:anywhere;min-width:6em}
 .workbench.workbench .workbench-table th.workbench-mono{overflow-wrap:break-word}
 .workbench.workbench .workbench-table .workbench-label{width:6.5em;color:var(--workbench-quiet);white-space:nowrap}
@@ -113,6 +115,7 @@ font-variant-numeric:tabular-nums}
 overflow-wrap:anywhere}
 .workbench .workbench-card{margin:10px 14px;padding:9px 14px;border:1px solid var(--workbench-removed);
 border-left-width:4px;border-radius:4px;background:var(--workbench-removed-tint)}
+.workbench.workbench .workbench-card .workbench-table{table-layout:fixed}
 .workbench .workbench-card-title{font-size:14px;font-weight:600;margin:0 0 6px;overflow-wrap:anywhere}
 .workbench .workbench-card ul{margin:0;padding:0;list-style:none}
 .workbench.workbench pre.workbench-code{margin:0;padding:0;border:0;background:none;color:inherit;overflow-x:auto;

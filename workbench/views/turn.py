@@ -45,7 +45,7 @@ def text(turn: Turn) -> str:
     lines += layout.labelled_lines("made", operation_lines(turn) or ["no operation"])
     if turn.divergence is None and turn.waiting_for:
         where = f" · {words.chain_in_words(turn.parked)}" if turn.parked else ""
-        lines += layout.labelled("waits for", f"{waiting_in_words(turn)}{where}")
+        lines += layout.labelled("waiting", f"{waiting_in_words(turn)}{where}")
     lines += layout.labelled_lines("keys", key_lines(turn))
     lines += layout.labelled("limits", limits_in_words(turn))
     lines += layout.sentences(ending(turn))

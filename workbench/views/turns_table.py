@@ -66,7 +66,7 @@ def turns_section(turns: Sequence[Turn]) -> Html:
     rows = []
     for each in turn_rows(shown):
         address = focusable(each.address, each.address, f"turn {each.address}")
-        tint = page.TINTS.get(each.sign, "")
+        tint = "" if each.sign == "+" else page.TINTS.get(each.sign, "")
         rows.append(page.TableRow((each.sign, address, *each[2:]), tint))
     hidden = len(turns) - len(shown)
     more = [page.sentence(f"the last {len(shown):,} of {len(turns):,} turns are shown")] if hidden else []
