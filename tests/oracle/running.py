@@ -26,8 +26,10 @@ LOOK_EVERY_S = 0.02
 """Status queries are few, as each of them competes with the runtime for the file."""
 PATIENCE_S = 2.0
 """An instance that has not ended this long after its last outside call no longer holds up the others."""
-QUIET_LOOKS = 5
-"""So many looks in a row at empty queues mean that what has not ended waits for ever."""
+QUIET_S = 0.2
+"""Queues that have been empty for so long: what has not ended waits for ever."""
+STUCK_S = 3.0
+"""Queues that are not empty and have not moved for so long: something blocks them."""
 
 
 def runtime_for(cases: list[Case], provider: duroxide.SqliteProvider) -> duroxide.Runtime:
@@ -60,23 +62,24 @@ class Stage:
 
     def play(self) -> None:
         """Return when every instance has ended or waits for ever."""
-        looked = 0.0
-        quiet = 0
-        while self.waiting or self.calls or quiet < QUIET_LOOKS:
+        looked = moved = time.monotonic()
+        depths: tuple[int, ...] = ()
+        patience = QUIET_S
+        while self.waiting or self.calls or time.monotonic() - moved < patience:
             while self.waiting and len(self.given_up_at) < self.at_once:
                 self._start(self.waiting.pop())
             self._make_due_calls()
             if time.monotonic() - looked > LOOK_EVERY_S:
-                self._forget_the_ended()
-                quiet = 0 if self._is_busy() else quiet + 1
                 looked = time.monotonic()
+                self._forget_the_ended()
+                before, depths = depths, self._depths()
+                moved = moved if depths == before else looked
+                patience = STUCK_S if any(depths) else QUIET_S
             time.sleep(0.001)
 
-    def _is_busy(self) -> bool:
-        if self.waiting or self.calls:
-            return True
+    def _depths(self) -> tuple[int, ...]:
         depths = self.client.get_queue_depths()
-        return bool(depths.orchestrator_queue or depths.worker_queue or depths.timer_queue)
+        return depths.orchestrator_queue, depths.worker_queue, depths.timer_queue
 
     def _start(self, case: Case) -> None:
         self.client.start_orchestration(case.name, case.name, case.input)

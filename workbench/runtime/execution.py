@@ -212,8 +212,9 @@ class Execution:
             if self.started is None:
                 self._start(arrivals[0])
                 arrivals = arrivals[1:]
-            for event in arrivals:
+            for position, event in enumerate(arrivals):
                 if self._is_over():
+                    self._count(arrivals[position:])
                     break
                 self._deliver(event)
             while not self._is_over() and self.mailbox.bind():
@@ -395,6 +396,13 @@ class Execution:
             elif isinstance(task, AllTask | RaceTask):
                 for member in task.tasks:
                     self._forget(member)
+
+    def _count(self, arrivals: Sequence[ev.Event]) -> None:
+        """Arrivals behind the end of the code: nobody gets them, yet the rows of the ending are counted with them."""
+        for source in (event.source_event_id for event in arrivals if event.source_event_id is not None):
+            self.outcomes.add(source)
+            self.children.pop(source, None)
+        self.mailbox.received += subscriptions_in_history(arrivals)[1]
 
     def _let_no_code_see(self, arrivals: Sequence[ev.Event], recorded: Sequence[ev.Event]) -> None:
         """The code is not run for these arrivals; after a divergence what is under way is told from the events."""

@@ -58,6 +58,18 @@ for count in (0, 1, 2, 3):
         event(30, "go"),
         *(message(31 + number, "Q", number) for number in range(count)),
     )
+# The turn of `noise` sleeps while `go`, the activity and the cancel arrive.
+EXPERIMENTS.append(
+    Case(
+        "outstanding-activity_completes_behind_the_end",
+        HEAD
+        + """    yield ctx.race(ctx.schedule_activity("Slow", {"ms": 40}), ctx.wait_for_event("go"))
+    return "done"
+""",
+        None,
+        (event(100, "noise"), event(110, "go"), cancel(170, "stop")),
+    )
+)
 outstanding(
     "wait_after_a_lost_event",
     """
