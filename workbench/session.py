@@ -437,7 +437,11 @@ class Run(Steppable):
         if self._turns is None or self._turns[:2] != stamp:
             code = self._code(recording)
             again = replay(recording, code, self._wb.kv_model, self._wb.limits).turns
-            self._turns = (*stamp, tuple(_as_first_made(turn) for turn in again))
+            made = [_as_first_made(turn) for turn in again]
+            last = self._last
+            if last is not None and not made[-1].has_code and made[-1].address == last.address:
+                made[-1] = last  # nobody can make this turn again, but it was seen
+            self._turns = (*stamp, tuple(made))
         return self._turns[2]
 
     @property

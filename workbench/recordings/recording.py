@@ -12,7 +12,7 @@ import msgspec
 from workbench.recordings.integrity import UNREADABLE, Damage, Row, check_sequence, damages, read_row
 from workbench.recordings.turns import infer_turns
 from workbench.runtime.errors import DamagedHistory, UnknownInstance
-from workbench.runtime.events import Event
+from workbench.runtime.events import KV_EVENTS, Event
 from workbench.runtime.kv import DELTA, Entry, KVModel, Tables, apply_turn, snapshot
 from workbench.runtime.limits import Limits
 from workbench.runtime.provider import ExecutionInfo, History, Provider
@@ -253,7 +253,8 @@ def with_snapshots(
     """Each execution with the KV state that its first turn was given.
 
     Execution 1 began empty; later ones began with what the earlier ones left, known when all of those are here and
-    whole. In the delta model a running execution began with the stored `kv_store`.
+    whole. In the delta model a running execution began with the stored `kv_store`, and the newest one that has ended
+    with what is stored now, as long as it never wrote.
     """
     done: list[RecordedExecution] = []
     tables: Tables | None = Tables()
@@ -261,14 +262,19 @@ def with_snapshots(
     for execution in executions:
         if execution.execution_id != expected:
             tables = None
-        running = kv_model == DELTA and execution.status == "Running"
-        seed = kv_tables if running else tables
+        seed = tables
+        if kv_model == DELTA and (execution.status == "Running" or (tables is None and not _writes(execution))):
+            seed = kv_tables
         done.append(msgspec.structs.replace(execution, kv_snapshot=None if seed is None else snapshot(seed)))
         if tables is not None:
             whole = not execution.damage
             tables = apply_turn(kv_model, tables, execution.history.events, ended=True) if whole else None
         expected = execution.execution_id + 1
     return tuple(done)
+
+
+def _writes(execution: RecordedExecution) -> bool:
+    return any(event.type in KV_EVENTS for event in execution.history.events)
 
 
 def writer_of(executions: Iterable[RecordedExecution]) -> str:

@@ -126,7 +126,11 @@ def _turns(
         return turns_without_code(setting, recorded_turns(execution.history))
     dialect = dialect_of(recording.writer)
     recorded = exact_turns(code, setting, execution.history, execution.soft_boundaries, dialect)
-    return trace_execution(code, setting, recorded, dialect, keep_locals)
+    turns = trace_execution(code, setting, recorded, dialect, keep_locals)
+    if execution.kv_snapshot is None and turns and turns[-1].divergence is not None:
+        # What it began with is pruned, so a read that differs proves nothing: show what the events tell.
+        return turns_without_code(setting, recorded)
+    return turns
 
 
 def _explained(recording: Recording, turn: Turn, setting: TurnSetting, code: Code | None) -> Divergence | None:
