@@ -6,6 +6,7 @@ from workbench.runtime import events as ev
 from workbench.runtime.actions import MATCHED_FIELDS, Signature, signature_of
 from workbench.runtime.divergence import Divergence, OutcomeDifference, StrictDifference
 from workbench.views import words
+from workbench.views.long_values import differing_parts
 
 LONGEST_OPERATION = 72
 """Characters up to which both operations are shown whole; beyond that only the fields that differ."""
@@ -52,6 +53,8 @@ _HEADLINES = {
 
 def headline(divergence: Divergence) -> str:
     """What differs, in one phrase."""
+    if divergence.kind == "moved" and divergence.now is None:
+        return "a recorded operation is made later now"
     if divergence.kind != "changed":
         return _HEADLINES[divergence.kind]
     recorded, now = _signatures(divergence)
@@ -77,6 +80,8 @@ def recorded_in_words(divergence: Divergence) -> str:
     if event is None:
         return "nothing more in this turn"
     what = words.event_in_words(event, {})
+    if event.type in ev.ARRIVALS and divergence.kind == "ended early":
+        return f"goes on with {what}"
     if divergence.kind == "added":
         return f"nothing here; next is {what}"
     if (
@@ -119,7 +124,7 @@ def _signatures(divergence: Divergence) -> tuple[Signature | None, Signature | N
 
 
 def _sides(divergence: Divergence) -> tuple[str | None, str | None]:
-    """Only the fields that differ, where both are long and of one kind."""
+    """Only the fields that differ, where both operations are of one kind and one of them is long."""
     recorded, now = _signatures(divergence)
     if divergence.kind != "changed" or recorded is None or now is None or recorded[0] != now[0]:
         return None, None
@@ -127,12 +132,15 @@ def _sides(divergence: Divergence) -> tuple[str | None, str | None]:
     if longest <= LONGEST_OPERATION:
         return None, None
     names = MATCHED_FIELDS[str(recorded[0])]
-    pairs = [(name, one, other) for name, one, other in zip(names, recorded[1:], now[1:], strict=True) if one != other]
+    fields = [
+        each
+        for name, one, other in zip(names, recorded[1:], now[1:], strict=True)
+        if one != other
+        for each in differing_parts(name, one, other)
+    ]
     subject = _subject(recorded, now)
-    return tuple(  # type: ignore[return-value]
-        subject + ", ".join(f"{name} = {_around(mine, its)}" for name, mine, its in side)
-        for side in (pairs, [(name, other, one) for name, one, other in pairs])
-    )
+    sides = (", ".join(f"{name} = {side[at]}" for name, *side in fields) for at in (0, 1))
+    return tuple(f"{subject}{side}" for side in sides)  # type: ignore[return-value]
 
 
 def _subject(recorded: Signature, now: Signature) -> str:
@@ -143,19 +151,11 @@ def _subject(recorded: Signature, now: Signature) -> str:
     return f"{kind}{name}: "
 
 
-def _around(mine: str | None, its: str | None) -> str:
-    if mine is None:
-        return "none"
-    other = its or ""
-    place = next((i for i, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b), min(len(mine), len(other)))
-    return f'"{words.shown_around(mine, place)}"'
-
-
 def outcome_difference_in_words(difference: OutcomeDifference) -> str:
-    """Both endings: `recorded: completed with 3; now: completed with 4`."""
+    """Both endings: `recorded: completed with 3, now: completed with 4`."""
     recorded = words.outcome_in_words(difference.recorded_status, difference.recorded_output)
     now = words.outcome_in_words(difference.now_status, difference.now_output)
-    return f"recorded: {recorded}; now: {now}"
+    return f"recorded: {recorded}, now: {now}"
 
 
 def strict_difference_in_words(difference: StrictDifference) -> str:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from workbench.runtime.divergence import Divergence, Read
 from workbench.runtime.lines import describe_line, user_line
-from workbench.runtime.reference_text import without_times
 from workbench.views import layout, page, words
 from workbench.views.code import ExcerptLine, excerpt, source_lines
 from workbench.views.differences import headline, now_in_words, recorded_in_words
@@ -66,7 +65,7 @@ def rows(divergence: Divergence) -> list[Row]:
         found.append(Row("after", (_after(*divergence.lines_up),)))
     if divergence.to_do:
         found.append(Row("to do", divergence.to_do))
-    found.append(Row("engine", (words.sentence(f"nondeterministic: {without_times(divergence.message)}"),), "code"))
+    found.append(Row("engine", (f"nondeterministic: {words.engine_message(divergence.message)}",), "code"))
     return found
 
 
@@ -160,5 +159,5 @@ def _after(lined_up: int, later: int) -> str:
     if later == 0:
         return "no later operation is recorded"
     noun = "operation" if later == 1 else "operations"
-    verb = "lines up" if (later if lined_up == later else lined_up) == 1 else "line up"
+    verb = "lines up" if 1 in (lined_up, later) else "line up"
     return f"{lined_up} of {later} later {noun} {verb}"

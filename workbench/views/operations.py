@@ -22,7 +22,7 @@ SIGNS: Final = {"replayed": "=", "new": "+", "diverged": "✗", "refused": "−"
 NOTES: Final = {"replayed": "as recorded", "new": "new", "refused": "refused by a limit"}
 MOST_ROWS = 500
 """Rows of a table; more are counted, not shown."""
-MOST_REPLAYED = 100
+MOST_REPLAYED = 60
 
 _COLUMNS = (
     page.Column("", "sign"),

@@ -35,7 +35,7 @@ def verdict(replay: Replay) -> str:
     if replay.verdict == "same":
         return f"same: {compared}, {words.outcome_in_words(recording.status, recording.last.output)}"
     if replay.verdict == "different outcome" and replay.outcome_difference is not None:
-        return f"different outcome: {compared}, then {outcome_difference_in_words(replay.outcome_difference)}"
+        return f"different outcome: {compared}; {outcome_difference_in_words(replay.outcome_difference)}"
     if replay.damage:
         return f"damaged history: {words.counted(len(replay.damage), 'place')} that cannot be trusted"
     return f"{replay.verdict}: {compared}"

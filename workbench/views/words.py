@@ -25,6 +25,8 @@ _MARK = 14
 """Up to so many characters more stand whole: what tells the size would take their place."""
 _SENTENCE = 300
 _ENDING = 84
+_LONGEST_MESSAGE = 600
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 _HIDDEN = re.compile(
     r"[\x00-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -73,14 +75,14 @@ def _isolated(text: str) -> str:
 
 
 def shown_around(text: str, place: int) -> str:
-    """A long text's part around one character, with its size: where it differs from another one."""
+    """A long text's part around one character, in quotes, with its size: where it differs from another one."""
     if len(text) <= LONGEST_VALUE + _MARK:
-        return _isolated(visible(text))
+        return f'"{_isolated(visible(text))}"'
     start = max(0, min(place - LONGEST_VALUE // 3, len(text) - LONGEST_VALUE))
     part = _isolated(visible(text[start : start + LONGEST_VALUE]))
     before = "…" if start else ""
     after = "…" if start + LONGEST_VALUE < len(text) else ""
-    return f"{before}{part}{after} ({sized(byte_count(text))}, from character {start + 1:,})"
+    return f'"{before}{part}{after}" ({sized(byte_count(text))}, from character {start + 1:,})'
 
 
 def bare(value: str | None, nothing: str = "nothing") -> str:
@@ -94,6 +96,16 @@ def bare(value: str | None, nothing: str = "nothing") -> str:
 def sentence(text: str) -> str:
     """A longer text that may hold a user's words, such as an error or the engine's message."""
     return shown(text, _SENTENCE)
+
+
+def engine_message(message: str) -> str:
+    """The engine's text without its clock figures and without the middle of long quoted values."""
+    return shown(_QUOTED.sub(_shortened, without_times(message)), _LONGEST_MESSAGE)
+
+
+def _shortened(match: re.Match[str]) -> str:
+    text = match.group(1)
+    return f'"{text[:_HEAD]}…{text[-_TAIL:]}"' if is_cut(text) else match.group()
 
 
 def byte_count(text: str) -> int:
