@@ -15,13 +15,15 @@ from pathlib import Path
 
 import duckdb
 
-from workbench.runtime.errors import StatementRefused, StoreClosed, StoreFileGone, StoreLocked
+from workbench.runtime.errors import StatementRefused, StoreClosed, StoreError, StoreFileGone, StoreLocked
 from workbench.runtime.kv import KVModel
 
 Cursor = duckdb.DuckDBPyConnection
 
-CLOSE_PATIENCE_S = 10.0
-"""How long `close` waits for readers that it has interrupted."""
+CLOSE_ATTEMPTS = 200
+"""How often `close` interrupts readers before it gives up."""
+CLOSE_PAUSE_S = 0.05
+"""How long (seconds) it gives them each time."""
 
 
 def columns(rows: Iterable[Sequence[object]]) -> list[list[object]]:
@@ -112,11 +114,19 @@ class Database:
             if self._closed:
                 return
             self._closed = True
-            for cursor in self._busy:
-                cursor.interrupt()
-            self._idle.wait_for(lambda: not self._busy, CLOSE_PATIENCE_S)
+            self._interrupt_readers()
             self._root.close()
         self.changes.announce()
+
+    def _interrupt_readers(self) -> None:
+        """Interrupt until nobody reads; an interrupt between two statements of a reader has no effect."""
+        for _ in range(CLOSE_ATTEMPTS):
+            for cursor in self._busy:
+                with suppress(duckdb.Error):  # its thread may have closed it just now
+                    cursor.interrupt()
+            if self._idle.wait_for(lambda: not self._busy, CLOSE_PAUSE_S):
+                return
+        raise StoreError(f"the store {self.name} is still being read by another thread, so its file is not released")
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Cursor]:
