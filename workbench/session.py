@@ -20,7 +20,7 @@ from workbench.runtime.activities import ActivityRunner
 from workbench.runtime.client import Client
 from workbench.runtime.clock import MANUAL_START_MS, Clock, ManualClock
 from workbench.runtime.dialect import WORKBENCH
-from workbench.runtime.dispatcher import Dispatcher, MadeTurn
+from workbench.runtime.dispatcher import Dispatcher
 from workbench.runtime.errors import (
     InstanceExists,
     InstanceWaiting,
@@ -33,9 +33,10 @@ from workbench.runtime.errors import (
 from workbench.runtime.events import application_error
 from workbench.runtime.limits import Limits
 from workbench.runtime.registry import DEFAULT_VERSION, Registry
-from workbench.runtime.single_turn import FINISHED, SingleTurn
+from workbench.runtime.single_turn import SingleTurn
 from workbench.runtime.trace import TracedExecution
 from workbench.runtime.turn import Turn, TurnSetting
+from workbench.runtime.turn_making import FINISHED, MadeTurn
 from workbench.showing import Shown, Steppable, Stepping
 from workbench.store import DuckDBProvider
 
@@ -487,7 +488,8 @@ class Run(Steppable):
             limits=self._wb.limits,
             start=of_execution.kv_snapshot or {},
         )
-        turn = made_turn(setting, execution.traced, made.recorded, made.loaded.kv_snapshot)
+        seeded = {} if made.loaded is None else made.loaded.kv_snapshot
+        turn = made_turn(setting, execution.traced, made.recorded, seeded)
         code = self._code(recording)
         if turn.divergence is None or code is None:
             return turn

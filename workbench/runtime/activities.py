@@ -12,6 +12,7 @@ from workbench.runtime import messages as ms
 from workbench.runtime import payload
 from workbench.runtime.clock import Clock, ManualClock
 from workbench.runtime.code import type_and_message
+from workbench.runtime.poison import poisoned_activity, retry_delay_ms
 from workbench.runtime.provider import ActivityClaim, Provider
 from workbench.runtime.registry import Registry
 from workbench.runtime.tasks import GET_KV_VALUE, NEW_GUID, UTC_NOW
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 
 ACTIVITY_LOCK_MS = 30_000
+WORKER_LOCK_MS = 86_400_000
+"""How long a worker holds an activity, ms: a file has one process, and opening it drops all locks."""
 ACTIVITY_BATCH = 1_000
 """How many waiting activities of an instance are looked at for one that can run."""
 
@@ -97,13 +100,35 @@ class ActivityRunner:
                 self._provider.abandon_activity(other, now_ms)
         if chosen is None:
             return False
-        try:
-            outcome = self._outcome(chosen, worker_id)
-        except BaseException:
-            self._provider.abandon_activity(chosen, now_ms)
-            raise
-        self._provider.complete_activities([(chosen, outcome)], self._clock.now_ms())
+        self._run(chosen, worker_id)
         return True
+
+    def run_next(self, max_attempts: int, worker_id: str) -> bool:
+        """For a worker: run the oldest waiting activity of any instance; whether there was one.
+
+        One without a function is tried later, more and more rarely, until it fails as poisoned.
+        """
+        now_ms = self._clock.now_ms()
+        claims = self._provider.claim_activities(1, now_ms, WORKER_LOCK_MS)
+        if not claims:
+            return False
+        claim = claims[0]
+        if claim.attempt_count > max_attempts:
+            self._provider.complete_activities([(claim, poisoned_activity(claim, max_attempts))], now_ms)
+        elif not self._can_run(claim.work.name):
+            activity_log.warning("activity %s has no function; tried again later", claim.work.name)
+            self._provider.abandon_activity(claim, now_ms + retry_delay_ms(claim.attempt_count))
+        else:
+            self._run(claim, worker_id)
+        return True
+
+    def _run(self, claim: ActivityClaim, worker_id: str) -> None:
+        try:
+            outcome = self._outcome(claim, worker_id)
+        except BaseException:
+            self._provider.abandon_activity(claim, self._clock.now_ms())
+            raise
+        self._provider.complete_activities([(claim, outcome)], self._clock.now_ms())
 
     def settle(self, instance_id: str, event_id: int, outcome: ms.Message) -> bool:
         """Give a waiting activity an outcome without running it; False if it is not waiting."""

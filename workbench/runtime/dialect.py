@@ -13,16 +13,18 @@ class Dialect(msgspec.Struct, frozen=True):
     `forgets_status`: a custom status set before the code first waits is forgotten by `get_custom_status` when
     another one was carried over continue-as-new (F2).
     `lenient_composites`: an invalid member of `all` or `race` is an error result, not an error at the yield (F3).
+    `rereads_members`: results inside `all` and `race` went through another JSON library (see `rereading`).
     """
 
     name: str
     restamps_writes: bool = False
     forgets_status: bool = False
     lenient_composites: bool = False
+    rereads_members: bool = False
 
 
 WORKBENCH = Dialect("workbench")
-DUROXIDE = Dialect("duroxide", restamps_writes=True, forgets_status=True, lenient_composites=True)
+DUROXIDE = Dialect("duroxide", restamps_writes=True, forgets_status=True, lenient_composites=True, rereads_members=True)
 
 
 def dialect_of(writer: str) -> Dialect:

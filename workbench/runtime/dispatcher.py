@@ -1,40 +1,33 @@
-"""The dispatcher: claim, advance, hold to the limits, commit. One call makes the turns of a batch, all or none each."""
+"""The dispatcher: claim, advance, hold to the limits, commit. One instance by hand, or many in one transaction."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
-from workbench.runtime import messages as ms
 from workbench.runtime import telemetry
 from workbench.runtime.clock import Clock
-from workbench.runtime.errors import LockLost
+from workbench.runtime.errors import DamagedHistory, LockLost, UnknownOrchestration
 from workbench.runtime.execution import Execution
 from workbench.runtime.limits import Limits
+from workbench.runtime.poison import Poisoned, poisoned, retry_delay_ms, unreadable
 from workbench.runtime.provider import Claim, Loaded, Provider, TurnCommit
-from workbench.runtime.refusal import refuse
-from workbench.runtime.registry import Registered, Registry
-from workbench.runtime.turn_result import TurnResult
-from workbench.runtime.turns import NewTurn, RecordedTurn, recorded_turns
-from workbench.runtime.watchdog import DEADLINE_MS, deadline
+from workbench.runtime.registry import Registry
+from workbench.runtime.turn_making import MadeTurn, TurnMaker, emptied, is_over
+from workbench.runtime.warm import WarmExecutions
+from workbench.runtime.watchdog import DEADLINE_MS
 
-LOCK_MS = 5_000
-FINISHED = frozenset({"Completed", "Failed"})
-
-
-class MadeTurn(msgspec.Struct, frozen=True):
-    """A committed turn: its result, the execution that made it, the record it was made on top of, what was loaded."""
-
-    claim: Claim
-    result: TurnResult
-    execution: Execution
-    recorded: tuple[RecordedTurn, ...]
-    loaded: Loaded
+LOCK_MS = DEADLINE_MS + 20_000
+"""How long a claim holds, ms: longer than any turn may take."""
+MAX_ATTEMPTS = 10
+BAD_HISTORY_DELAY_MS = 1_000
 
 
 class Dispatcher:
-    """Makes turns on a store with registered code."""
+    """Makes turns on a store with registered code.
+
+    `warm` keeps executions between turns; without it every turn is replayed from the top. `max_attempts` is how
+    often a batch of messages is tried before its instance fails as poisoned.
+    """
 
     def __init__(
         self,
@@ -44,20 +37,26 @@ class Dispatcher:
         limits: Limits,
         execution_class: type[Execution] = Execution,
         deadline_ms: int | None = DEADLINE_MS,
+        warm: WarmExecutions | None = None,
+        max_attempts: int = MAX_ATTEMPTS,
     ) -> None:
         self._provider = provider
         self._registry = registry
         self._clock = clock
         self._limits = limits
-        self._execution_class = execution_class
-        self._deadline_ms = deadline_ms
+        self._maker = TurnMaker(registry, limits, execution_class, deadline_ms)
+        self._warm = warm
+        self._max_attempts = max_attempts
+
+    # One instance, by hand.
 
     def make_turn(self, instance_id: str) -> MadeTurn | None:
         """Make exactly one turn of an instance from what is visible in its queue, and commit it.
 
         Returns None when nothing was visible, or nothing that is an event (then the messages are gone: they were
-        for another execution, or came twice). Raises `UnknownOrchestration` and `DidNotComeBack` with the messages
-        left where they are, and `LockLost` when the turn could not be committed; it is made again then.
+        for another execution, or came twice). Raises `UnknownOrchestration`, `DamagedHistory` and `DidNotComeBack`
+        with the messages left where they are, and `LockLost` when the turn could not be committed; it is made again
+        then.
         """
         now_ms = self._clock.now_ms()
         claims = self._provider.claim(1, now_ms, LOCK_MS, instance_id)
@@ -65,112 +64,111 @@ class Dispatcher:
             return None
         claim = claims[0]
         try:
-            return self._make(claim, now_ms)
+            return self._make_one(claim, now_ms)
         except BaseException:
-            self._give_back(claim)
+            self._give_back(claim, 0, keep_attempt=False)
             raise
 
-    def _give_back(self, claim: Claim) -> None:
+    def _make_one(self, claim: Claim, now_ms: int) -> MadeTurn | None:
+        if is_over(claim):
+            self._provider.commit([emptied(claim, now_ms)])
+            return None
+        made = self._maker.cold(claim, self._provider.load([claim])[0], now_ms)
+        self._maker.close(made.execution)
+        if self._provider.commit([made.commit()]):
+            raise LockLost(claim.instance_id)
+        if not made.result.events:
+            return None
+        telemetry.emit(made.result, claim.instance_id)
+        return made
+
+    # Many instances, for a worker.
+
+    def make_turns(self, limit: int) -> int:
+        """Make the next turn of up to `limit` instances and commit them in one transaction; how many were claimed.
+
+        What cannot be made is given back and tried later, more and more rarely, until its instance fails as poisoned.
+        """
+        now_ms = self._clock.now_ms()
+        claims = self._provider.claim(limit, now_ms, LOCK_MS)
+        if not claims:
+            return 0
+        commits: list[TurnCommit] = []
+        made: list[MadeTurn] = []
+        open_claims = list(claims)
         try:
-            self._provider.abandon(claim, 0, keep_attempt=False)
+            for claim, loaded in self._loaded(claims, now_ms):
+                turn = self._attempt(claim, loaded, now_ms)
+                if isinstance(turn, MadeTurn):
+                    made.append(turn)
+                    commits.append(turn.commit())
+                elif turn is not None:
+                    commits.append(turn)
+                else:
+                    open_claims.remove(claim)
+            self._commit(commits, made)
+        except BaseException:
+            for claim in open_claims:
+                self._give_back(claim, 0, keep_attempt=False)
+            for turn in made:
+                self._maker.close(turn.execution)
+            raise
+        return len(claims)
+
+    def _loaded(self, claims: Sequence[Claim], now_ms: int) -> list[tuple[Claim, Loaded | Poisoned | None]]:
+        """Each claim with what is to be loaded for it: nothing for a warm one, an error for an unreadable one."""
+        cold = [each for each in claims if not is_over(each) and not self._is_warm(each)]
+        found: dict[str, Loaded | Poisoned] = {}
+        try:
+            loaded = self._provider.load(cold) if cold else []
+            found = {claim.instance_id: each for claim, each in zip(cold, loaded, strict=True)}
+        except DamagedHistory:
+            for claim in cold:
+                try:
+                    found[claim.instance_id] = self._provider.load([claim])[0]
+                except DamagedHistory as error:
+                    found[claim.instance_id] = unreadable(claim, error, self._max_attempts, now_ms)
+        return [(claim, found.get(claim.instance_id)) for claim in claims]
+
+    def _attempt(self, claim: Claim, loaded: Loaded | Poisoned | None, now_ms: int) -> MadeTurn | TurnCommit | None:
+        """A turn to commit, or None when the claim was given back."""
+        if is_over(claim):
+            return emptied(claim, now_ms)
+        if isinstance(loaded, Poisoned):
+            if loaded.commit is None:
+                self._give_back(claim, BAD_HISTORY_DELAY_MS, keep_attempt=True)
+            return loaded.commit
+        if claim.attempt_count > self._max_attempts:
+            return poisoned(claim, loaded or self._provider.load([claim])[0], self._max_attempts, now_ms)
+        try:
+            return self._make(claim, loaded, now_ms)
+        except UnknownOrchestration as error:
+            telemetry.log.warning("%s; tried again later, instance_id=%s", error, claim.instance_id)
+        except Exception:  # noqa: BLE001 (logged; the instance is tried again, and fails as poisoned in the end)
+            telemetry.log.exception("a turn failed, instance_id=%s", claim.instance_id)
+        self._give_back(claim, retry_delay_ms(claim.attempt_count), keep_attempt=True)
+        return None
+
+    def _make(self, claim: Claim, loaded: Loaded | None, now_ms: int) -> MadeTurn:
+        held = None if self._warm is None else self._warm.take(claim, self._registry)
+        if held is not None:
+            return self._maker.warm(claim, held.execution, held.code, now_ms)
+        return self._maker.cold(claim, loaded or self._provider.load([claim])[0], now_ms)
+
+    def _is_warm(self, claim: Claim) -> bool:
+        return self._warm is not None and self._warm.holds(claim, self._registry)
+
+    def _commit(self, commits: Sequence[TurnCommit], made: Sequence[MadeTurn]) -> None:
+        refused = {each.claim.instance_id for each in self._provider.commit(commits)}
+        for turn in made:
+            confirmed = turn.claim.instance_id not in refused
+            if confirmed and turn.result.events:
+                telemetry.emit(turn.result, turn.claim.instance_id)
+            if self._warm is None or not confirmed or not self._warm.keep(turn):
+                self._maker.close(turn.execution)
+
+    def _give_back(self, claim: Claim, delay_ms: int, keep_attempt: bool) -> None:
+        try:
+            self._provider.abandon(claim, delay_ms, keep_attempt=keep_attempt)
         except LockLost:
             return
-
-    def _make(self, claim: Claim, now_ms: int) -> MadeTurn | None:
-        start = _start_message(claim)
-        if start is None and (claim.status in FINISHED or claim.execution_id == 0):
-            self._consume(claim, now_ms)
-            return None
-        loaded = self._provider.load([claim])[0]
-        recorded = tuple(recorded_turns(loaded.history))
-        code = self._code(claim, start, recorded)
-        execution_id = claim.execution_id + 1 if start is not None else claim.execution_id
-        execution = self._execution_class(code.function, claim.instance_id, execution_id, recorded, loaded.kv_snapshot)
-        try:
-            with deadline(self._deadline_ms, execution):
-                result = self._advance(execution, recorded, claim, start, code.version, now_ms)
-        finally:
-            with deadline(self._deadline_ms, execution):
-                execution.close()
-        result = refuse(result, self._limits)
-        self._commit(claim, execution_id, result, code)
-        if not result.events:
-            return None
-        telemetry.emit(result, claim.instance_id)
-        return MadeTurn(claim, result, execution, recorded, loaded)
-
-    def _advance(
-        self,
-        execution: Execution,
-        recorded: Sequence[RecordedTurn],
-        claim: Claim,
-        start: ms.Message | None,
-        version: str,
-        now_ms: int,
-    ) -> TurnResult:
-        wanted = recorded[-1].number + 1 if recorded else 1
-        for turn in recorded:
-            if execution.advance(turn, being_made=wanted).divergence is not None:
-                execution.number = wanted - 1
-                break
-        messages = tuple(each for each in claim.messages if each is start or not _begins(each))
-        first_id = 1 if start is not None else claim.last_event_id + 1
-        return execution.advance(NewTurn(messages, first_id, version), now_ms)
-
-    def _code(self, claim: Claim, start: ms.Message | None, recorded: Sequence[RecordedTurn]) -> Registered:
-        if isinstance(start, ms.StartOrchestration | ms.ContinueAsNew):
-            return self._registry.orchestration(start.orchestration, start.version)
-        started = recorded[0].arrivals[0] if recorded else None
-        name = claim.orchestration if started is None else str(started.name)
-        version = claim.version if started is None else str(started.version)
-        return self._registry.orchestration(name or "", version)
-
-    def _commit(self, claim: Claim, execution_id: int, result: TurnResult, code: Registered) -> None:
-        refused = self._provider.commit(
-            [
-                TurnCommit(
-                    claim=claim,
-                    execution_id=execution_id,
-                    turn=result.number,
-                    now_ms=result.now_ms,
-                    events=result.events,
-                    status=result.status,
-                    output=result.output,
-                    orchestration=code.name,
-                    version=code.version,
-                    parent_instance=result.parent_instance,
-                    refused=result.refused is not None,
-                    activities=result.activities,
-                    messages=result.messages,
-                    cancelled_activities=result.cancelled_activities,
-                )
-            ]
-        )
-        if refused:
-            raise LockLost(claim.instance_id)
-
-    def _consume(self, claim: Claim, now_ms: int) -> None:
-        """Take away messages that no turn can use: the instance has ended."""
-        empty = TurnCommit(
-            claim=claim,
-            execution_id=claim.execution_id,
-            turn=0,
-            now_ms=now_ms,
-            events=(),
-            status=claim.status,
-            orchestration=claim.orchestration or "",
-            version=claim.version or "",
-        )
-        self._provider.commit([empty])
-
-
-def _begins(message: ms.Message) -> bool:
-    return isinstance(message, ms.StartOrchestration | ms.ContinueAsNew)
-
-
-def _start_message(claim: Claim) -> ms.Message | None:
-    """The message that begins an execution with this claim; a start for an instance that exists begins nothing."""
-    wanted: type[ms.Message] = ms.ContinueAsNew if claim.continued else ms.StartOrchestration
-    if not claim.continued and claim.execution_id != 0:
-        return None
-    return next((message for message in claim.messages if isinstance(message, wanted)), None)

@@ -41,6 +41,7 @@ from workbench.runtime.key_values import KeyValues
 from workbench.runtime.kv import Entry
 from workbench.runtime.mailbox import Mailbox
 from workbench.runtime.replayed_turn import end_recorded_turn
+from workbench.runtime.rereading import value_for
 from workbench.runtime.scheduling import action_of, child_instance_id
 from workbench.runtime.tasks import (
     AllTask,
@@ -94,7 +95,7 @@ class Execution:
         self.versions: dict[int, str | None] = {}
         self.dropped_activities: set[int] = set()
         self.dropped: list[Leaf] = []
-        self.mailbox = Mailbox()
+        self.mailbox = Mailbox(dialect.rereads_members)
         self._code_function = code
         self._code: Running | None = None
         self._context: OrchestrationContext | None = None
@@ -278,7 +279,7 @@ class Execution:
         elif event.details is not UNSET:
             leaf.settle(True, ev.display_error(event.details))
         else:
-            leaf.settle(False, payload.load(str(event.result)))
+            leaf.settle(False, value_for(leaf, str(event.result), self.journal.dialect.rereads_members))
 
     # Running the code.
 

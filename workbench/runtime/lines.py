@@ -44,7 +44,7 @@ def running_chain(limit: int = 64) -> RawChain:
     inside = False
     walked: types.FrameType | None = frame
     while walked is not None and len(found) < limit:
-        engine = walked.f_code.co_filename.startswith(_ENGINE_FOLDER)
+        engine = is_engine(walked.f_code.co_filename)
         if engine and inside:
             break
         if not engine:
@@ -136,6 +136,11 @@ def def_line(code: types.CodeType) -> int:
         if "lambda" in lines[number - 1]:
             break
     return first
+
+
+def is_engine(file: str) -> bool:
+    """Whether a file belongs to the engine that runs user code."""
+    return file.startswith(_ENGINE_FOLDER)
 
 
 def is_library(file: str) -> bool:

@@ -11,7 +11,7 @@ from collections import deque
 from typing import cast
 
 from workbench.runtime import events as ev
-from workbench.runtime import payload
+from workbench.runtime.rereading import value_for
 from workbench.runtime.tasks import EventTask, QueueTask
 from workbench.runtime.waiting import Leaf
 
@@ -34,7 +34,8 @@ class Mailbox:
     counts them; `messages` are all queue messages in order of arrival.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rereads_members: bool) -> None:
+        self._rereads_members = rereads_members
         self.subscriptions: dict[int, tuple[str, str]] = {}
         self.received: list[tuple[str, str, int]] = []
         self.messages: list[QueuedMessage] = []
@@ -63,7 +64,7 @@ class Mailbox:
         leaf = bound.pop(0)
         if leaf.dropped:
             return f"event {name} arrived, its wait had just lost a race"
-        leaf.settle(False, payload.load(str(event.data)))
+        leaf.settle(False, value_for(leaf, str(event.data), self._rereads_members))
         return None
 
     def deliver_message(self, event: ev.Event) -> None:
@@ -103,7 +104,7 @@ class Mailbox:
                 continue
             message = buffer.popleft()
             message.taken = True
-            leaf.settle(False, payload.load(message.data))
+            leaf.settle(False, value_for(leaf, message.data, self._rereads_members))
 
 
 def _name(leaf: Leaf) -> str:

@@ -40,7 +40,7 @@ def end_recorded_turn(execution: Execution, turn: RecordedTurn) -> TurnResult:
             _compare_dropped(execution, turn)
     difference = None
     if not execution.diverged and turn.abort is None and not turn.cancelled:
-        difference = _compare_ending(execution, turn)
+        difference = compare_ending(execution, turn)
     execution.release_dropped()
     status: Status = "Running" if turn.ending is None else STATUS_OF[turn.ending.type]
     return TurnResult(
@@ -110,7 +110,8 @@ def _compare_dropped(execution: Execution, turn: RecordedTurn) -> None:
     )
 
 
-def _compare_ending(execution: Execution, turn: RecordedTurn) -> OutcomeDifference | None:
+def compare_ending(execution: Execution, turn: RecordedTurn) -> OutcomeDifference | None:
+    """How the code's own ending differs from the recorded one; None when it does not, or one of them has not ended."""
     outcome = code_outcome(execution)
     if outcome.status == "Running" or turn.ending is None:
         return None

@@ -12,13 +12,13 @@ from workbench.runtime import events as ev
 from workbench.runtime import messages as ms
 from workbench.runtime.activities import ActivityRunner
 from workbench.runtime.clock import Clock, ManualClock
-from workbench.runtime.dispatcher import Dispatcher, MadeTurn
+from workbench.runtime.dispatcher import Dispatcher
 from workbench.runtime.errors import InstanceFinished, InstanceWaiting, UnknownActivity, UnknownInstance
 from workbench.runtime.provider import History, Provider
 from workbench.runtime.registry import Registry
 from workbench.runtime.tasks import RESERVED_PREFIX
+from workbench.runtime.turn_making import FINISHED, MadeTurn
 
-FINISHED = frozenset({"Completed", "Failed"})
 LONGEST_NAP_S = 0.5
 
 

@@ -1,8 +1,9 @@
 """A deadline for user code, outside the pure engine: code that does not come back is stopped (replay-rule §6, 8).
 
 One thread, started by the first deadline, looks at whoever is overdue; a turn that ends in time costs it nothing.
-Python 3.11 is stopped by an exception that is put into its thread, again and again, since code may catch it; from
-3.12 on `sys.monitoring` raises at every line. Neither ends a call that blocks inside C: it is stopped when it returns.
+On Python 3.11 an exception is put into the thread, again and again, since code may catch it: what gets through is a
+loop with two catch-alls around one another, or one around a blocking call. From 3.12 on `sys.monitoring` raises at
+every line and gets through to all. Neither ends a call that blocks inside C: it is stopped when it returns.
 """
 
 from __future__ import annotations
