@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 ACTIVITY_LOCK_MS = 30_000
 WORKER_LOCK_MS = 86_400_000
 """How long a worker holds an activity, ms: a file has one process, and opening it drops all locks."""
+WORKER_BATCH = 16
+QUICK_MS = 20
+"""Activities of one worker share a commit for so long, ms."""
 ACTIVITY_BATCH = 1_000
 """How many waiting activities of an instance are looked at for one that can run."""
 
@@ -103,24 +107,42 @@ class ActivityRunner:
         self._run(chosen, worker_id)
         return True
 
-    def run_next(self, max_attempts: int, worker_id: str) -> bool:
-        """For a worker: run the oldest waiting activity of any instance; whether there was one.
+    def run_batch(self, max_attempts: int, worker_id: str) -> bool:
+        """For a worker: run waiting activities of any instance, oldest first; whether there was one.
 
-        One without a function is tried later, more and more rarely, until it fails as poisoned.
+        Several share a claim and a commit while they are quick; once they have taken `QUICK_MS` together the rest is
+        given back for other workers. One without a function is tried later, more and more rarely, until it fails as
+        poisoned.
         """
         now_ms = self._clock.now_ms()
-        claims = self._provider.claim_activities(1, now_ms, WORKER_LOCK_MS)
-        if not claims:
-            return False
-        claim = claims[0]
+        claims = self._provider.claim_activities(WORKER_BATCH, now_ms, WORKER_LOCK_MS)
+        done: list[tuple[ActivityClaim, ms.Message]] = []
+        began = time.monotonic()
+        left = list(claims)
+        try:
+            while left:
+                outcome = self._try(left[0], max_attempts, worker_id)
+                claim = left.pop(0)
+                if outcome is not None:
+                    done.append((claim, outcome))
+                if (time.monotonic() - began) * 1000 > QUICK_MS:
+                    break
+        finally:
+            for claim in left:
+                self._provider.abandon_activity(claim, now_ms)
+            if done:
+                self._provider.complete_activities(done, self._clock.now_ms())
+        return bool(claims)
+
+    def _try(self, claim: ActivityClaim, max_attempts: int, worker_id: str) -> ms.Message | None:
+        """The outcome of an activity, or None when it was given back because it has no function."""
         if claim.attempt_count > max_attempts:
-            self._provider.complete_activities([(claim, poisoned_activity(claim, max_attempts))], now_ms)
-        elif not self._can_run(claim.work.name):
-            activity_log.warning("activity %s has no function; tried again later", claim.work.name)
-            self._provider.abandon_activity(claim, now_ms + retry_delay_ms(claim.attempt_count))
-        else:
-            self._run(claim, worker_id)
-        return True
+            return poisoned_activity(claim, max_attempts)
+        if self._can_run(claim.work.name):
+            return self._outcome(claim, worker_id)
+        activity_log.warning("activity %s has no function; tried again later", claim.work.name)
+        self._provider.abandon_activity(claim, self._clock.now_ms() + retry_delay_ms(claim.attempt_count))
+        return None
 
     def _run(self, claim: ActivityClaim, worker_id: str) -> None:
         try:

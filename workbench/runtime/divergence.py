@@ -46,7 +46,8 @@ class Divergence(Shown, msgspec.Struct, frozen=True, kw_only=True):
 
     The engine fills in what it knows; whoever traced the turn adds where it was, the `chain` of lines and the `reads`
     before it, and `explain` adds `lines_up` (how many later operations equal their records if this one is allowed
-    for, and how many there are) and what to do.
+    for, and how many there are), whether the code is `impure` (run again, it parts from the record elsewhere or
+    otherwise) and what to do.
     """
 
     _view: ClassVar[str] = "divergence"
@@ -67,6 +68,7 @@ class Divergence(Shown, msgspec.Struct, frozen=True, kw_only=True):
     chain: Chain = ()
     reads: tuple[Read, ...] = ()
     lines_up: tuple[int, int] | None = None
+    impure: bool = False
     to_do: tuple[str, ...] = ()
     local_values: tuple[tuple[str, str], ...] = ()
 

@@ -152,7 +152,7 @@ class Runtime:
 
     def _activities(self, name: str) -> None:
         runner = ActivityRunner(self._provider, self.registry, self._clock, lambda: Client(self._provider, self._clock))
-        self._loop(name, lambda: runner.run_next(self.options.max_attempts, name))
+        self._loop(name, lambda: runner.run_batch(self.options.max_attempts, name))
 
     def _loop(self, name: str, work: Callable[[], bool]) -> None:
         """Work while there is some, else wait for a change of the store; an error is logged and the worker goes on."""

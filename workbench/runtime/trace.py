@@ -18,7 +18,7 @@ from workbench.runtime.errors import ReplayStopped
 from workbench.runtime.execution import Execution
 from workbench.runtime.journal import Journal
 from workbench.runtime.key_values import FROM_SNAPSHOT, KeyValues
-from workbench.runtime.lines import RawChain, innermost_frame, is_library, parked_chain, running_chain
+from workbench.runtime.lines import RawChain, innermost_frame, is_library, parked_chain, running_chain, translate
 from workbench.runtime.turn_result import TurnResult
 from workbench.runtime.turns import NewTurn, Record, RecordedTurn
 
@@ -88,8 +88,11 @@ class TracedJournal(Journal):
         """Match, and keep what was asked for."""
         step = TracedOperation(action, None, "diverged", self.chain(), self.locals_now())
         self.steps.append(step)
-        written = len(self.new_events)
+        written, differed = len(self.new_events), len(self.strict_differences)
         record = super().match(action)
+        for position in range(differed, len(self.strict_differences)):
+            placed = msgspec.structs.replace(self.strict_differences[position], chain=translate(step.chain))
+            self.strict_differences[position] = placed
         step.record = record
         step.state = "replayed"
         if len(self.new_events) > written:
