@@ -1,98 +1,34 @@
-"""Naming a divergence by experiment: run the pure engine again under each hypothesis, count what lines up after.
+"""Naming a divergence: the pure engine runs the code again under each guess, and what lines up best gives the name.
 
 *changed*: the operation made now stands for the recorded one. *added*: it is answered at once, with nothing, and
-the record is still to come. *removed*: up to five records are skipped. *moved*: they are skipped and may come later
-(replay-rule §7). What lines up best names the difference; the count is part of the message.
+the record is still to come. *removed*: up to five records are passed over. *moved*: they are passed over and may
+come later (replay-rule §7). How much lines up afterwards is part of the message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TypeVar
 
 import msgspec
 
+from workbench.recordings.experiment import Experiment, Hypothesis, may_stand_for, records_before
+from workbench.recordings.last_line import last_line
 from workbench.runtime import events as ev
 from workbench.runtime.actions import Action
 from workbench.runtime.dialect import Dialect
 from workbench.runtime.divergence import Divergence, Kind
-from workbench.runtime.errors import ReplayStopped
 from workbench.runtime.execution import Code, Execution
-from workbench.runtime.journal import Journal
+from workbench.runtime.lines import Chain
+from workbench.runtime.replayed_turn import compare_ending
 from workbench.runtime.turn import Turn, TurnSetting
 from workbench.runtime.turns import Record, RecordedTurn
-from workbench.runtime.waiting import Leaf
+
+E = TypeVar("E", bound=Execution)
 
 SKIP_AT_MOST = 5
-Name = Literal["changed", "added", "removed", "moved"]
-
-
-class Hypothesis(msgspec.Struct, frozen=True):
-    """One way in which the code may have been edited at the place of a divergence."""
-
-    name: Name
-    skip: int = 0
-
-
-class _Experiment(Journal):
-    """A journal that lets one divergence pass as its hypothesis says, and counts what matches afterwards."""
-
-    hypothesis: Hypothesis
-    place: tuple[int, int]
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.lined_up = 0
-        self.passed = False
-        self.answered: set[int] = set()
-        self._skipped: list[Record] = []
-
-    def match(self, action: Action) -> Record:
-        """Match as the engine does, but for the one place."""
-        if self.passed and any(record.signature == action.signature for record in self._skipped):
-            record = next(each for each in self._skipped if each.signature == action.signature)
-            if self.next_record() is None or self.next_record().signature != action.signature:  # type: ignore[union-attr]
-                self._skipped.remove(record)
-                return record
-        if not self.passed and (self.number, self.cursor + 1) == self.place and self.turn is not None:
-            return self._let_pass(action)
-        record = super().match(action)
-        if self.passed and self.turn is not None:
-            self.lined_up += 1
-        return record
-
-    def _let_pass(self, action: Action) -> Record:
-        record = self.next_record()
-        if record is not None and record.signature == action.signature:
-            return super().match(action)
-        self.passed = True
-        if self.hypothesis.name == "changed" and record is not None and record.signature[0] == action.signature[0]:
-            self.cursor += 1
-            return record
-        if self.hypothesis.name == "added":
-            answer = Record(-len(self.answered) - 1, action.signature, self.event(0, action.kind))
-            self.answered.add(answer.event_id)
-            return answer
-        if self.hypothesis.name in ("removed", "moved") and self.turn is not None:
-            left = self.turn.operations[self.cursor : self.cursor + self.hypothesis.skip]
-            if len(left) == self.hypothesis.skip:
-                self.cursor += len(left)
-                if self.hypothesis.name == "moved":
-                    self._skipped = list(left)
-                return self.match(action)
-        raise ReplayStopped
-
-
-class _ExperimentalExecution(Execution):
-    journal_class = _Experiment
-
-    def _schedule_leaf(self, task: Any, parent: Any, index: int) -> Leaf:
-        leaf = super()._schedule_leaf(task, parent, index)
-        if leaf.event_id < 0:
-            self._open.pop(leaf.event_id, None)
-            self.mailbox.forget(leaf)
-            leaf.done = True
-        return leaf
+ENOUGH = 40
+"""A guess under which so many operations line up needs no further proof."""
 
 
 def explain(
@@ -103,69 +39,148 @@ def explain(
     turns: Sequence[RecordedTurn],
     dialect: Dialect,
 ) -> Divergence:
-    """The divergence with its name found by experiment, how much lines up after it, and what to do."""
-    named = divergence
-    if divergence.now is not None and divergence.kind in ("changed", "added", "moved"):
-        scores = [
-            (_lines_up(each, divergence, turn, code, setting, turns, dialect), each) for each in _hypotheses(divergence)
-        ]
-        best, hypothesis = max(scores, key=lambda pair: pair[0])
-        kind: Kind = hypothesis.name if best > 0 else divergence.kind
-        later = _later_operations(divergence, turns, hypothesis)
-        named = msgspec.structs.replace(divergence, kind=kind, lines_up=(min(best, later), later))
+    """The divergence with its name found by experiment, how much lines up after it, and what to do.
+
+    `turn` is the one that diverged, `turns` the recorded ones of its execution.
+    """
+    if setting.kv_model == "per-turn":
+        turns = [each for each in turns if each.number <= divergence.turn]
+    laboratory = _Laboratory(divergence, turn, code, setting, turns, dialect)
+    named = msgspec.structs.replace(divergence, impure=True) if laboratory.is_impure() else laboratory.named()
     return msgspec.structs.replace(named, to_do=_to_do(named, code, setting, turns, dialect))
 
 
-def _hypotheses(divergence: Divergence) -> list[Hypothesis]:
-    """In the order in which an equal score decides."""
-    recorded, now = divergence.recorded, divergence.now
-    found = []
-    if recorded is not None and now is not None and recorded.type == now.kind and divergence.kind == "changed":
-        found.append(Hypothesis("changed"))
-    found.append(Hypothesis("added"))
-    if divergence.kind != "added":
-        skips = range(1, SKIP_AT_MOST + 1)
-        found += [Hypothesis("removed", n) for n in skips] + [Hypothesis("moved", n) for n in skips]
-    return found
+class _Laboratory:
+    """Everything that the experiments on one divergence have in common."""
+
+    def __init__(
+        self,
+        divergence: Divergence,
+        turn: Turn,
+        code: Code,
+        setting: TurnSetting,
+        turns: Sequence[RecordedTurn],
+        dialect: Dialect,
+    ) -> None:
+        self._divergence = divergence
+        self._turn = turn
+        self._code = code
+        self._setting = setting
+        self._turns = turns
+        self._dialect = dialect
+        self._records = [record for each in turns for record in each.operations]
+        self._place = records_before(turns, divergence.recorded_turn, divergence.operation)
+
+    def is_impure(self) -> bool:
+        """Whether the code, run again, does not part from the record at the same place by the same operation."""
+        execution = self._fresh(Execution)
+        for turn in self._turns:
+            if execution.advance(turn, being_made=self._divergence.turn).divergence is not None:
+                break
+        execution.close()
+        again = execution.journal.divergence
+        return again is None or _essence(again) != _essence(self._divergence)
+
+    def named(self) -> Divergence:
+        """The divergence under its right name, with what lines up."""
+        kind = self._divergence.kind
+        left = len(self._records) - self._place
+        if kind == "ended early":
+            stands_there = self._divergence.recorded is not None and self._divergence.recorded.type in ev.OPERATIONS
+            name: Kind = "removed" if left == 1 and self._ends_as_recorded() else "ended early"
+            ended = self._with(name, 0, left - stands_there)
+            return ended if ended.chain else msgspec.structs.replace(ended, chain=self._last_line())
+        if kind == "race changed":
+            return msgspec.structs.replace(self._divergence, chain=self._line_of_race())
+        if kind in ("changed", "added", "moved", "removed"):
+            hypotheses = self._hypotheses()
+            if hypotheses:
+                return self._tried(hypotheses)
+        return self._divergence
+
+    def _tried(self, hypotheses: list[Hypothesis]) -> Divergence:
+        worth = {each: self._experiment(each, ENOUGH)[0] for each in hypotheses}
+        best = max(hypotheses, key=lambda each: worth[each])
+        _, equal, ends_as_recorded = self._experiment(best, None)
+        left = len(self._records) - self._place
+        if best.name == "added" and left == 0 and self._history_ends_here() and not ends_as_recorded:
+            ending = self._turns[-1].ending
+            return msgspec.structs.replace(self._with("runs on", 0, 0), recorded=ending)
+        name: Kind = best.name if worth[best] > 0 else self._divergence.kind
+        later = left - {"added": 0, "removed": best.skip}.get(best.name, 1)
+        if best.name == "moved":
+            equal -= 1
+        return self._with(name, max(0, min(equal, later)), max(0, later))
+
+    def _with(self, kind: Kind, equal: int, later: int) -> Divergence:
+        return msgspec.structs.replace(self._divergence, kind=kind, lines_up=(equal, later))
+
+    def _hypotheses(self) -> list[Hypothesis]:
+        """In the order in which an equal count decides; those that cannot hold are left out."""
+        divergence = self._divergence
+        now = divergence.now
+        if now is None:
+            left = self._left_in_turn()
+            return [Hypothesis("removed", left), Hypothesis("moved", left)] if left else []
+        record = self._record(0)
+        found = []
+        if divergence.kind == "changed" and record is not None and may_stand_for(now, record):
+            found.append(Hypothesis("changed"))
+        found.append(Hypothesis("added"))
+        for skip in range(1, SKIP_AT_MOST + 1):
+            following = self._record(skip)
+            if following is not None and _same_name(following, now):
+                found += [Hypothesis("removed", skip), Hypothesis("moved", skip)]
+        return found
+
+    def _record(self, ahead: int) -> Record | None:
+        index = self._place + ahead
+        return self._records[index] if index < len(self._records) else None
+
+    def _left_in_turn(self) -> int:
+        """How many records the turn at whose end the code waits has left over."""
+        turn = next(each for each in self._turns if each.number == self._divergence.recorded_turn)
+        return len(turn.operations) - (self._divergence.operation - 1)
+
+    def _history_ends_here(self) -> bool:
+        last = self._turns[-1]
+        return last.number == self._divergence.recorded_turn and last.ending is not None
+
+    def _experiment(self, hypothesis: Hypothesis | None, enough: int | None) -> tuple[float, int, bool]:
+        """What lines up in all, how many operations equal their records, and whether the code ends as recorded."""
+        at_end_of = self._divergence.recorded_turn if self._divergence.now is None else None
+        execution = self._fresh(Experiment)
+        worth = execution.under(hypothesis, self._place, at_end_of, enough)
+        ends = execution.finished is not None and compare_ending(execution, self._turns[-1]) is None
+        return worth, execution.journal.equal, ends
+
+    def _ends_as_recorded(self) -> bool:
+        return self._turns[-1].ending is not None and self._experiment(None, None)[2]
+
+    def _line_of_race(self) -> Chain:
+        """Where the first of the tasks was made that only one of the two lets go of."""
+        differing = set(self._divergence.dropped_now) ^ set(self._divergence.dropped_recorded)
+        made = (*self._turn.replayed, *self._turn.operations)
+        return next((each.chain for each in made if each.event_id in differing), self._divergence.chain)
+
+    def _last_line(self) -> Chain:
+        return last_line(self._fresh(Execution), self._turns)
+
+    def _fresh(self, kind: type[E]) -> E:
+        setting = self._setting
+        return kind(
+            self._code, setting.instance_id, setting.execution_id, self._turns, self._turn.snapshot, self._dialect
+        )
 
 
-def _lines_up(
-    hypothesis: Hypothesis,
-    divergence: Divergence,
-    turn: Turn,
-    code: Code,
-    setting: TurnSetting,
-    turns: Sequence[RecordedTurn],
-    dialect: Dialect,
-) -> int:
-    """How many recorded operations are made again once this hypothesis is granted."""
-    execution = _ExperimentalExecution(code, setting.instance_id, setting.execution_id, turns, turn.snapshot, dialect)
-    journal = execution.journal
-    assert isinstance(journal, _Experiment)  # noqa: S101
-    journal.hypothesis = hypothesis
-    journal.place = (divergence.recorded_turn, divergence.operation)
-    for recorded in turns:
-        if recorded.number > divergence.turn and setting.kv_model == "per-turn":
-            break
-        if execution.advance(recorded).divergence is not None:
-            break
-    execution.close()
-    return journal.lined_up
+def _essence(divergence: Divergence) -> tuple[object, ...]:
+    now = None if divergence.now is None else divergence.now.signature
+    recorded = None if divergence.recorded is None else divergence.recorded.event_id
+    return divergence.kind, divergence.recorded_turn, divergence.operation, recorded, now, divergence.ending
 
 
-def _later_operations(divergence: Divergence, turns: Sequence[RecordedTurn], hypothesis: Hypothesis) -> int:
-    """How many recorded operations stand after the place (and after what the hypothesis skips)."""
-    last = divergence.turn if divergence.turn != divergence.recorded_turn else None
-    left = 0
-    for turn in turns:
-        if last is not None and turn.number > last:
-            break
-        if turn.number > divergence.recorded_turn:
-            left += len(turn.operations)
-        elif turn.number == divergence.recorded_turn:
-            taken = {"changed": 1, "added": 0}.get(hypothesis.name, hypothesis.skip)
-            left += max(0, len(turn.operations) - (divergence.operation - 1) - taken)
-    return left
+def _same_name(record: Record, action: Action) -> bool:
+    return record.signature[:2] == action.signature[:2]
 
 
 def _to_do(
@@ -175,6 +190,10 @@ def _to_do(
         if _replays_in_delta_model(code, setting, turns, dialect):
             return ('use the delta model (kv_model="delta"): the same code replays this history there',)
         return ('use the delta model (kv_model="delta"); this history differs there too, at another place',)
+    if divergence.impure:
+        return (
+            "let the code depend on nothing but its input, its results and ctx: no clock, no chance, no state outside",
+        )
     if divergence.kind == "broken history":
         return ("restore the history from a backup: nothing was replayed over it",)
     return (

@@ -97,7 +97,7 @@ def now_in_words(divergence: Divergence) -> str:
     """What the code does there now."""
     if divergence.kind == "race changed":
         return _let_go(divergence.dropped_now)
-    if divergence.kind == "runs on":
+    if divergence.kind == "runs on" and divergence.now is None:
         return "the code waits for more" if divergence.chain else "the code goes on"
     if divergence.ending is not None:
         return f"the code {words.sentence(divergence.ending)}"

@@ -61,6 +61,8 @@ def rows(divergence: Divergence) -> list[Row]:
     read = divergence.explaining_read
     if read is not None:
         found.append(Row("because", (_because(divergence, read),)))
+    elif divergence.impure:
+        found.append(Row("because", ("the code is impure: run again on the same history it did something else",)))
     if divergence.lines_up is not None:
         found.append(Row("after", (_after(*divergence.lines_up),)))
     if divergence.to_do:

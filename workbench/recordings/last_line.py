@@ -1,0 +1,61 @@
+"""The line on which code ended: where it raised, or the `return` that it left by."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.runtime.code import Finished, resume, start_code
+from workbench.runtime.execution import Execution
+from workbench.runtime.lines import Chain, RawChain, is_engine, translate
+from workbench.runtime.turns import RecordedTurn
+
+_CALLERS = (start_code.__code__, resume.__code__)
+"""The only two places where the engine calls the orchestration itself."""
+_MAKES_FINISHED = Finished.__new__.__code__
+"""What those two call besides."""
+
+
+def last_line(execution: Execution, turns: Sequence[RecordedTurn]) -> Chain:
+    """Run the turns and tell where the code ended; empty when it did not, or when a profiler is watching.
+
+    A finished generator does not know where it stopped, so Python is asked to report every return while the code
+    runs. `execution` is a fresh one and is closed afterwards.
+    """
+    if sys.getprofile() is not None:
+        return ()
+    left: list[RawChain] = [()]
+
+    def watch(frame: types.FrameType, what: str, _: Any) -> None:
+        called_by = None if frame.f_back is None else frame.f_back.f_code
+        if what == "return" and called_by in _CALLERS and frame.f_code is not _MAKES_FINISHED:
+            left[0] = ((frame.f_code, frame.f_lasti),)
+
+    try:
+        for turn in turns:
+            sys.setprofile(watch)
+            try:
+                execution.advance(turn)
+            finally:
+                sys.setprofile(None)
+            if execution.finished is not None:
+                break
+        finished = execution.finished
+    finally:
+        execution.close()
+    if finished is None:
+        return ()
+    return translate(left[0] if finished.error is None else _where_raised(finished.error))
+
+
+def _where_raised(error: BaseException) -> RawChain:
+    """The user frames of a traceback, innermost first."""
+    found: list[tuple[types.CodeType, int]] = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        if not is_engine(traceback.tb_frame.f_code.co_filename):
+            found.append((traceback.tb_frame.f_code, traceback.tb_lasti))
+        traceback = traceback.tb_next
+    return tuple(reversed(found))
