@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 import msgspec
 
 from workbench.recordings.explain import explain
-from workbench.recordings.recording import Recording, recording_from_provider
+from workbench.recordings.recording import RecordedExecution, Recording, recording_from_provider
 from workbench.recordings.replay import replay
 from workbench.recordings.tracing import made_turn
 from workbench.runtime import kv, payload
@@ -47,6 +47,10 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 IN_MEMORY = ":memory:"
+NONDETERMINISTIC = "nondeterministic: "
+"""How the error text of an instance begins whose code left its history."""
+NOT_AGAIN = "run again, the code that is registered now follows the whole history: it was changed, or it is impure"
+NO_CODE = "its orchestration is not registered here, so where the code left the history cannot be shown"
 
 
 class Outcome(Shown, msgspec.Struct, frozen=True, kw_only=True):
@@ -312,7 +316,7 @@ class Run(Steppable):
     def __init__(self, wb: Workbench, instance_id: str) -> None:
         self._wb = wb
         self.instance_id = instance_id
-        self._turns: tuple[int, int, tuple[Turn, ...]] | None = None
+        self._turns: tuple[object, tuple[Turn, ...]] | None = None
         self._last: Turn | None = None
 
     # Moving it.
@@ -414,18 +418,20 @@ class Run(Steppable):
             status=self.status,
             output=result.output,
             error=result.error,
-            turns=len(self.turns),
+            turns=sum(each.turn_count for each in self._recorded_executions()),
             divergence=self.divergence_text,
         )
 
     @property
     def divergence_text(self) -> str | None:
-        """The whole explanation if it diverged."""
-        if self.status != "Failed":
+        """The whole explanation if it diverged when its last turn was made; None when it did not."""
+        error = self.error
+        if error is None or not error.startswith(NONDETERMINISTIC):
             return None
-        turns = self.turns
-        divergence = turns[-1].divergence if turns else None
-        return None if divergence is None else divergence.text()
+        made = self._last if self._last is not None and self._last.divergence is not None else self.turns[-1]
+        if made.divergence is not None:
+            return made.divergence.text()
+        return f"{error}\n{NOT_AGAIN if made.has_code else NO_CODE}"
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -434,16 +440,16 @@ class Run(Steppable):
         if info is None:
             return ()
         recording = self.recording()
-        stamp = (info.execution_id, recording.event_count)
-        if self._turns is None or self._turns[:2] != stamp:
-            code = self._code(recording)
+        code = self._code(recording)
+        stamp = (info.execution_id, recording.event_count, code)
+        if self._turns is None or self._turns[0] != stamp:
             again = replay(recording, code, self._wb.kv_model, self._wb.limits).turns
             made = [_as_first_made(turn) for turn in again]
             last = self._last
             if last is not None and not made[-1].has_code and made[-1].address == last.address:
                 made[-1] = last  # nobody can make this turn again, but it was seen
-            self._turns = (*stamp, tuple(made))
-        return self._turns[2]
+            self._turns = (stamp, tuple(made))
+        return self._turns[1]
 
     @property
     def history(self) -> pd.DataFrame:
@@ -461,6 +467,9 @@ class Run(Steppable):
         code = self._code(recording)
         again = replay(recording, code, self._wb.kv_model, self._wb.limits, keep_locals=True)
         return _as_first_made(again.turn(address))
+
+    def _recorded_executions(self) -> tuple[RecordedExecution, ...]:
+        return () if self.status == "Pending" else self.recording().executions
 
     def recording(self) -> Recording:
         """Everything recorded of it, as plain data that can be kept as JSON and replayed."""
