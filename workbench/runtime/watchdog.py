@@ -171,8 +171,8 @@ if sys.version_info >= (3, 12):
     _KINDS = (_EVENTS.LINE, _EVENTS.JUMP, _EVENTS.PY_START, _EVENTS.PY_RESUME, _EVENTS.CALL)
     _stopped: set[int] = set()
 
-    def _raise_overdue(code: types.CodeType, *_: Any) -> None:
-        if threading.get_ident() in _stopped and not code.co_filename.startswith(_ENGINE_FOLDER):
+    def _raise_overdue(*_: Any) -> None:
+        if threading.get_ident() in _stopped and _user_frames(sys._getframe(1)):  # noqa: SLF001
             raise Overdue
 
     def _stop(thread: int) -> None:
@@ -197,5 +197,13 @@ else:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Overdue))
 
     def _let_go(thread: int) -> None:
-        """Take back what has been put into the thread and was not raised yet."""
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
+        """Let what is still under way to this thread come out here (called by the thread itself).
+
+        Taking it back instead would leave this Python looking for it at every step, and hanging under a debugger.
+        """
+        try:
+            _stop(thread)
+            while True:
+                pass
+        except Overdue:
+            return
