@@ -6,8 +6,7 @@ operations and each knows how far it reaches: five thousand turns cost five thou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import overload
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -16,45 +15,12 @@ from workbench.runtime import kv
 from workbench.runtime.actions import describe_signature
 from workbench.runtime.divergence import Divergence, Read
 from workbench.runtime.lines import translate
+from workbench.runtime.operations_before import OperationsBefore, OperationsMade
 from workbench.runtime.trace import TracedOperation, TracedRead, TracedTurn
 from workbench.runtime.turn import Operation, State, Turn, TurnSetting, answered_by
 
 Row = tuple[int, ev.Event]
 """An event with the number of its turn."""
-
-
-class OperationsBefore(Sequence[Operation]):
-    """The first `count` operations of a pass, without a copy of them."""
-
-    __slots__ = ("_count", "_made")
-
-    def __init__(self, made: list[Operation], count: int) -> None:
-        self._made = made
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, index: int) -> Operation: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Operation]: ...
-
-    def __getitem__(self, index: int | slice) -> Operation | list[Operation]:
-        if isinstance(index, slice):
-            return [self._made[i] for i in range(*index.indices(self._count))]
-        if not -self._count <= index < self._count:
-            raise IndexError(index)
-        return self._made[index if index >= 0 else self._count + index]
-
-    def __iter__(self) -> Iterator[Operation]:
-        return (self._made[i] for i in range(self._count))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 class Pass:
@@ -65,13 +31,13 @@ class Pass:
         self._snapshot = snapshot
         self._history = history
         self._turn_of = {event.event_id: turn for turn, event in history}
-        self._made: list[Operation] = []
+        self._made = OperationsMade()
         self._traced: list[TracedTurn] = []
         self._last: tuple[Operation, ...] = ()
 
     def add(self, traced: TracedTurn) -> None:
         """The next turn that was advanced in this pass."""
-        self._made.extend(self._last)
+        self._made.operations.extend(self._last)
         self._last = self._operations(traced)
         self._traced.append(traced)
 
@@ -101,7 +67,7 @@ class Pass:
             arrivals=arrivals,
             events=events,
             operations=self._last,
-            replayed=OperationsBefore(self._made, len(self._made)),
+            replayed=OperationsBefore(self._made, len(self._made.operations)),
             snapshot=self._snapshot,
             before=tables[0],
             after=tables[1],

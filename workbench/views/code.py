@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from workbench.runtime.lines import Chain, Line, function_source, user_line
+from workbench.runtime.operations_before import counts_of
 from workbench.runtime.turn import Turn
 from workbench.views import page, words
 from workbench.views.markup import Html, element
@@ -57,12 +58,10 @@ def hits(turn: Turn, function: Line) -> dict[int, int]:
 
     A line that makes several different ones counts as often as the commonest of them.
     """
+    name = (function.file, function.first_line)
     counts: Counter[tuple[int, str]] = Counter()
-    for operation in (*turn.replayed, *turn.operations):
-        line = user_line(operation.chain)
-        if line is not None and (line.file, line.first_line) == (function.file, function.first_line):
-            kind = "read" if operation.signature is None else str(operation.signature[:2])
-            counts[line.line, kind] += 1
+    for part in (turn.replayed, turn.operations):
+        counts.update(counts_of(part).steps.get(name, {}))
     found: dict[int, int] = {}
     for (number, _), count in counts.items():
         found[number] = max(found.get(number, 0), count)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from workbench.runtime import kv
+from workbench.runtime.operations_before import counts_of
 from workbench.runtime.turn import Turn
 from workbench.views import layout, page, words
 from workbench.views.changes import Cell, KeyChange, entry_in_words, key_changes
@@ -75,8 +76,7 @@ def keys_part(turn: Turn, every_key: bool = False, focus: str | None = None) -> 
 
 def poisoned_keys(turn: Turn) -> frozenset[str]:
     """The keys of which a poisoned value was read on the way to the end of this turn."""
-    steps = (*turn.replayed, *turn.operations)
-    return frozenset(each.read.key for each in steps if each.read is not None and each.read.poisoned)
+    return counts_of(turn.replayed).poisoned | counts_of(turn.operations).poisoned
 
 
 def keys_frame(turn: Turn) -> pd.DataFrame:

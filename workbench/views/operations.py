@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from workbench.runtime import events as ev
 from workbench.runtime.divergence import Divergence, Read
 from workbench.runtime.lines import Line, describe_line, user_line
+from workbench.runtime.operations_before import counts_of
 from workbench.runtime.turn import Operation, Turn
 from workbench.views import layout, page, words
 from workbench.views.arrivals import woken_in_words
@@ -121,7 +122,7 @@ def operations_in_words(turn: Turn) -> str:
 
 def replayed_in_words(turn: Turn) -> str:
     """How much was made again on the way: `4 operations of turns 1 to 2, as recorded`."""
-    count = sum(each.number is not None for each in turn.replayed)
+    count = counts_of(turn.replayed).numbered
     first, last = turn.replayed[0].turn, turn.replayed[-1].turn
     span = f"turn {first}" if first == last else f"turns {first} to {last}"
     return f"{words.counted(count, 'operation')} of {span}, as recorded"
