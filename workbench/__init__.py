@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from workbench.runtime.clock import ManualClock, SystemClock
     from workbench.runtime.errors import NondeterminismError, WorkbenchError
     from workbench.runtime.limits import Limits
+    from workbench.runtime.runtime import Runtime, RuntimeOptions
     from workbench.session import Run, Workbench
     from workbench.store import DuckDBProvider
 
@@ -25,6 +26,8 @@ _HOMES = {
     "Recording": "workbench.recordings",
     "NondeterminismError": "workbench.runtime.errors",
     "Run": "workbench.session",
+    "Runtime": "workbench.runtime.runtime",
+    "RuntimeOptions": "workbench.runtime.runtime",
     "SystemClock": "workbench.runtime.clock",
     "Workbench": "workbench.session",
     "WorkbenchError": "workbench.runtime.errors",
@@ -39,6 +42,8 @@ __all__ = [
     "NondeterminismError",
     "Recording",
     "Run",
+    "Runtime",
+    "RuntimeOptions",
     "SystemClock",
     "Workbench",
     "WorkbenchError",

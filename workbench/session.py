@@ -25,6 +25,7 @@ from workbench.runtime.errors import (
     InstanceExists,
     InstanceWaiting,
     NondeterminismError,
+    RuntimeIsRunning,
     StoreOpenWithOtherSettings,
     UnknownActivity,
     UnknownInstance,
@@ -33,6 +34,7 @@ from workbench.runtime.errors import (
 from workbench.runtime.events import application_error
 from workbench.runtime.limits import Limits
 from workbench.runtime.registry import DEFAULT_VERSION, Registry
+from workbench.runtime.runtime import Runtime
 from workbench.runtime.single_turn import SingleTurn
 from workbench.runtime.trace import TracedExecution
 from workbench.runtime.turn import Turn, TurnSetting
@@ -75,6 +77,7 @@ class _Shared(msgspec.Struct):
     limits: Limits
     settings: dict[str, object]
     handles: int = 0
+    runtime: Runtime | None = None
 
 
 _shared: dict[str, _Shared] = {}
@@ -122,6 +125,17 @@ class Workbench:
         self._activities = ActivityRunner(state.provider, state.registry, state.clock, lambda: self.client)
         dispatcher = Dispatcher(state.provider, state.registry, state.clock, state.limits, TracedExecution)
         self._single_turn = SingleTurn(state.provider, state.registry, state.clock, dispatcher, self._activities)
+
+    @property
+    def runtime(self) -> Runtime:
+        """Background workers on this store, code and clock: `wb.runtime.start()`, `wb.runtime.shutdown()`.
+
+        While they run, turns cannot be made by hand. With a `ManualClock`, timers fire when the clock is advanced.
+        """
+        state = self._state
+        if state.runtime is None:
+            state.runtime = Runtime(state.provider, None, state.limits, state.clock, state.registry)
+        return state.runtime
 
     @property
     def kv_model(self) -> kv.KVModel:
@@ -268,6 +282,8 @@ class Workbench:
         with _shared_lock:
             self._state.handles -= 1
             if self._state.handles == 0:
+                if self._state.runtime is not None:
+                    self._state.runtime.shutdown()
                 _shared.pop(self._key, None)
                 self._state.provider.close()
 
@@ -327,6 +343,9 @@ class Run(Steppable):
         Runs at most one activity and moves a manual clock when that is what it takes. Raises `InstanceFinished`,
         `InstanceWaiting` (it says which call would move it), `UnknownActivity`, `UnknownOrchestration`.
         """
+        runtime = self._wb._state.runtime  # noqa: SLF001 (one file, one front door)
+        if runtime is not None and runtime.is_running:
+            raise RuntimeIsRunning
         self._last = self._as_turn(self._wb._single_turn.make(self.instance_id))  # noqa: SLF001
         return self._last
 
@@ -380,10 +399,8 @@ class Run(Steppable):
     @property
     def status(self) -> str:
         """`Pending` before the first turn, then Running, Completed or Failed."""
-        info = self._wb.provider.instance(self.instance_id)
-        if info is None:
-            return "Pending"
-        return info.status if info.status in FINISHED else "Running"
+        status = self._wb.client.get_status(self.instance_id).status
+        return "Pending" if status == "NotFound" else status
 
     @property
     def output(self) -> Any:

@@ -194,6 +194,8 @@ def _to_do(
         return (
             "let the code depend on nothing but its input, its results and ctx: no clock, no chance, no state outside",
         )
+    if divergence.recorded is not None and divergence.recorded.type not in ev.KNOWN_TYPES:
+        return ("use a workbench that knows this type of event; up to it the code follows the record",)
     if divergence.kind == "broken history":
         return ("restore the history from a backup: nothing was replayed over it",)
     return (

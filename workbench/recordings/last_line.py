@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import types
 from collections.abc import Sequence
@@ -14,8 +15,9 @@ from workbench.runtime.turns import RecordedTurn
 
 _CALLERS = (start_code.__code__, resume.__code__)
 """The only two places where the engine calls the orchestration itself."""
-_MAKES_FINISHED = Finished.__new__.__code__
-"""What those two call besides."""
+_CALLED_BESIDES = tuple(
+    function.__code__ for function in (Finished.__new__, inspect.isgenerator, inspect.iscoroutine, inspect.isasyncgen)
+)
 
 
 def last_line(execution: Execution, turns: Sequence[RecordedTurn]) -> Chain:
@@ -30,8 +32,9 @@ def last_line(execution: Execution, turns: Sequence[RecordedTurn]) -> Chain:
 
     def watch(frame: types.FrameType, what: str, _: Any) -> None:
         called_by = None if frame.f_back is None else frame.f_back.f_code
-        if what == "return" and called_by in _CALLERS and frame.f_code is not _MAKES_FINISHED:
-            left[0] = ((frame.f_code, frame.f_lasti),)
+        code = frame.f_code
+        if what == "return" and called_by in _CALLERS and code not in _CALLED_BESIDES:
+            left[0] = ((code, frame.f_lasti),)
 
     try:
         for turn in turns:

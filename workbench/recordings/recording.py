@@ -262,6 +262,8 @@ def with_snapshots(
     for execution in executions:
         if execution.execution_id != expected:
             tables = None
+        if any(event.kv_cleared is True for event in execution.history.events[:1]):
+            tables = Tables()
         seed = tables
         if kv_model == DELTA and (execution.status == "Running" or (tables is None and not _writes(execution))):
             seed = kv_tables

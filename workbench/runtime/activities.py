@@ -171,11 +171,11 @@ class ActivityRunner:
     def _outcome(self, claim: ActivityClaim, worker_id: str) -> ms.Message:
         work = claim.work
         system = _SYSTEM.get(work.name)
-        if system is not None:
-            return _completed(work, system(self, work))
-        function = self._registry.activity(work.name).function
-        context = ActivityContext(work, self._provider, worker_id, self._make_client)
         try:
+            if system is not None:
+                return _completed(work, system(self, work))
+            function = self._registry.activity(work.name).function
+            context = ActivityContext(work, self._provider, worker_id, self._make_client)
             value = function(context, payload.load(work.input))
             return _completed(work, payload.dump(f"the result of activity {work.name!r}", value))
         except Exception as error:  # noqa: BLE001 (an activity may raise anything; it is recorded, type and text)
@@ -194,6 +194,8 @@ class ActivityRunner:
 
     def _get_kv_value(self, work: ms.ActivityExecute) -> str:
         asked = payload.load(work.input)
+        if not isinstance(asked, dict) or not {"instance_id", "key"} <= asked.keys():
+            raise ValueError(f"Invalid get_kv_value input: {work.input}")
         value = self._provider.get_kv_value(str(asked["instance_id"]), str(asked["key"]))
         return payload.dump("a value", value)
 

@@ -121,6 +121,8 @@ def _start(message: ms.StartOrchestration | ms.ContinueAsNew, version: str) -> l
         carried = [(name, data) for name, data in message.carry_forward_events]
         if carried:
             fields["carry_forward_events"] = carried
+        if message.clears_kv:
+            fields["kv_cleared"] = True
         if message.initial_custom_status is not None:
             fields["initial_custom_status"] = message.initial_custom_status
     start = Arrival(ev.STARTED, None, fields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -12,7 +12,8 @@ from workbench.runtime import messages as ms
 from workbench.runtime import payload
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.context import decode_kv
-from workbench.runtime.errors import InstanceExists, UnknownInstance
+from workbench.runtime.errors import InstanceExists, InstanceNotFailed, UnknownInstance
+from workbench.runtime.poison import UNKNOWN_VERSION
 from workbench.runtime.provider import ExecutionInfo, InstanceInfo, Provider
 
 T = TypeVar("T")
@@ -92,6 +93,8 @@ class Client:
         if info is None:
             return OrchestrationResult("NotFound")
         status = info.status if info.status in TERMINAL else "Running"
+        if status == "Failed" and self._restarts(instance_id):
+            status = "Running"
         return OrchestrationResult(
             status,
             payload.load(info.output or "null") if status == "Completed" else None,
@@ -99,6 +102,10 @@ class Client:
             info.custom_status,
             info.custom_status_version,
         )
+
+    def _restarts(self, instance_id: str) -> bool:
+        pending = self._provider.pending_messages(instance_id)
+        return any(isinstance(each, ms.ContinueAsNew) and each.restarts for each in pending)
 
     def wait_for_orchestration(self, instance_id: str, timeout_ms: int = 30_000) -> OrchestrationResult:
         """Wait until an instance has ended; raises `TimeoutError` after `timeout_ms`."""
@@ -191,6 +198,33 @@ class Client:
     def delete_instance(self, instance_id: str, force: bool = False) -> None:
         """Delete an instance with everything it has; a running one only with `force`."""
         self._provider.delete_instance(instance_id, force)
+
+    def restart_instance(self, instance_id: str, kv: Literal["keep", "clear"] = "keep") -> None:
+        """Give a failed instance another execution, with its own start event and the input of the failed one.
+
+        Spec 000 takes for granted that an instance that failed "can be restarted (which creates a new execution with
+        a clean state)". *Clean* is read as: the new execution has no history, so nothing of the failed one's is
+        replayed. Its KV store is kept as the failed execution left it (`kv="keep"`), as after continue-as-new, or
+        emptied (`kv="clear"`). Raises `UnknownInstance`, and `InstanceNotFailed` for one that did not fail.
+        """
+        if kv not in ("keep", "clear"):
+            raise ValueError(f"kv is 'keep' or 'clear', not {kv!r}")
+        info = self.get_instance_info(instance_id)
+        if info.status != "Failed":
+            raise InstanceNotFailed(instance_id, info.status)
+        started = self._provider.read_history(instance_id, info.execution_id).events[0]
+        message = ms.ContinueAsNew(
+            instance_id,
+            info.orchestration,
+            str(started.input),
+            None if info.version == UNKNOWN_VERSION else info.version,
+            parent_instance=started.parent_instance or None,
+            parent_id=started.parent_id or None,
+            parent_execution_id=started.parent_execution_id or None,
+            restarts=True,
+            clears_kv=kv == "clear",
+        )
+        self._provider.restart(message, self._clock.now_ms())
 
     def prune_executions(
         self, instance_id: str, keep_last: int | None = None, completed_before_ms: int | None = None

@@ -7,6 +7,7 @@
     ├── InstanceExists           ValueError    that id is taken
     ├── InstanceFinished                       nothing left to run
     ├── InstanceRunning                        not to be deleted while it runs
+    ├── InstanceNotFailed                      only what has failed can be restarted
     ├── InstanceWaiting                        nothing can move it but a call from outside
     ├── RegistrationConflict     ValueError    a name is taken by other code
     ├── RuntimeIsRunning                       stepping by hand while workers run
@@ -112,6 +113,18 @@ class InstanceRunning(WorkbenchError):
         super().__init__(
             f"instance {instance_id!r} is not deleted; {_choice('still running', running)}. "
             "Cancel it first, or pass force=True"
+        )
+
+
+class InstanceNotFailed(WorkbenchError):
+    """A restart was asked of an instance that has not failed."""
+
+    def __init__(self, instance_id: str, status: str) -> None:
+        self.instance_id = instance_id
+        self.status = status
+        super().__init__(
+            f"instance {instance_id!r} is {status}, and only a failed one can be restarted; "
+            "to run it from the beginning again, start it under another id, or delete it first"
         )
 
 

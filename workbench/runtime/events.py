@@ -95,6 +95,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     carry_forward_events: list[tuple[str, str]] | UnsetType = UNSET
     initial_custom_status: Text = UNSET
     parent_execution_id: int | UnsetType = UNSET
+    kv_cleared: bool | UnsetType = UNSET
     output: Text = UNSET
     details: dict[str, Any] | UnsetType = UNSET
     reason: Text = UNSET

@@ -117,7 +117,13 @@ def prune_per_turn(tables: Tables, execution_ids: Iterable[int]) -> Tables:
 
 
 def apply_turn(model: KVModel, tables: Tables, turn_events: Iterable[ev.Event], ended: bool) -> Tables:
-    """The tables after a turn with these events; `ended` says whether its execution ended with it."""
+    """The tables after a turn with these events; `ended` says whether its execution ended with it.
+
+    A start that cleared the KV store (a restart that asked for it) begins with empty tables.
+    """
+    turn_events = list(turn_events)
+    if turn_events and turn_events[0].type == ev.STARTED and turn_events[0].kv_cleared is True:
+        tables = Tables()
     change = fold_turn(turn_events)
     if model == PER_TURN:
         return apply_per_turn(tables, change)

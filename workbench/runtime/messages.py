@@ -41,7 +41,10 @@ class StartOrchestration(_ToInstance, frozen=True):
 
 
 class ContinueAsNew(_ToInstance, frozen=True):
-    """Begin the next execution of an instance."""
+    """Begin the next execution of an instance.
+
+    `restarts`: the last one has failed, and somebody asked for another; `clears_kv`: with an empty KV store.
+    """
 
     orchestration: str
     input: str
@@ -51,6 +54,8 @@ class ContinueAsNew(_ToInstance, frozen=True):
     parent_instance: str | None = None
     parent_id: int | None = None
     parent_execution_id: int | None = None
+    restarts: bool = False
+    clears_kv: bool = False
 
 
 class ActivityExecute(_ToInstance, frozen=True):

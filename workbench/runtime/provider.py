@@ -12,7 +12,7 @@ import msgspec
 
 from workbench.runtime.events import Event
 from workbench.runtime.kv import Entry, KVModel, Tables
-from workbench.runtime.messages import ActivityExecute, Message
+from workbench.runtime.messages import ActivityExecute, ContinueAsNew, Message
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -232,6 +232,10 @@ class Provider:
 
         Raises `UnknownInstance`; refuses a running one without `force`.
         """
+        raise NotImplementedError
+
+    def restart(self, message: ContinueAsNew, now_ms: int) -> None:
+        """Enqueue the restart of a failed instance, and empty its KV store if the message says so, in one step."""
         raise NotImplementedError
 
     def prune_executions(

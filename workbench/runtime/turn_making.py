@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from workbench.runtime import events as ev
 from workbench.runtime import messages as ms
 from workbench.runtime.execution import Execution
 from workbench.runtime.limits import Limits
@@ -48,7 +49,7 @@ class MadeTurn(msgspec.Struct, frozen=True):
             parent_instance=result.parent_instance,
             refused=result.refused is not None,
             activities=result.activities,
-            messages=result.messages,
+            messages=(*result.messages, *rejected_starts(self.claim)),
             cancelled_activities=result.cancelled_activities,
         )
 
@@ -150,7 +151,23 @@ def emptied(claim: Claim, now_ms: int) -> TurnCommit:
         status=claim.status,
         orchestration=claim.orchestration or "",
         version=claim.version or "",
+        messages=tuple(rejected_starts(claim)),
     )
+
+
+def rejected_starts(claim: Claim) -> list[ms.Message]:
+    """What parents are told whose child could not begin, because its instance id is taken (facts §7.7)."""
+    begins = start_message(claim)
+    ended = " and is terminal" if claim.status in FINISHED else ""
+    text = f"sub-orchestration instance id '{claim.instance_id}' already exists{ended}"
+    return [
+        ms.SubOrchFailed(
+            message.parent_instance, message.parent_execution_id or 1, message.parent_id, ev.application_error(text)
+        )
+        for message in claim.messages
+        if isinstance(message, ms.StartOrchestration) and message is not begins
+        if message.parent_instance is not None and message.parent_id is not None
+    ]
 
 
 def _begins(message: ms.Message) -> bool:

@@ -7,17 +7,18 @@ claimed therefore stands in nobody's way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from workbench.runtime.errors import LockLost
-from workbench.runtime.messages import Message
+from workbench.runtime.messages import ContinueAsNew, Message
 from workbench.runtime.provider import Claim
 from workbench.store.database import Cursor, columns
 from workbench.store.queues import CONTINUE, START, decode_rows, mark_messages, new_lock_token
 
 RUNNING = "Running"
 CONTINUED = "ContinuedAsNew"
+FAILED = "Failed"
 
 
 def claim_instances(cursor: Cursor, limit: int, now_ms: int, lock_ms: int, instance_id: str | None) -> list[Claim]:
@@ -71,10 +72,14 @@ def _claims(rows: Sequence[_ReadyRow], works: dict[int, Message]) -> list[Claim]
             status=own[0].status,
             orchestration=own[0].orchestration,
             version=own[0].version,
-            continued=own[0].status == CONTINUED,
+            continued=own[0].status == CONTINUED or _restarts(own[0].status, (works[row.message_id] for row in own)),
         )
         for instance_id, own in by_instance.items()
     ]
+
+
+def _restarts(status: str, messages: Iterable[Message]) -> bool:
+    return status == FAILED and any(isinstance(each, ContinueAsNew) and each.restarts for each in messages)
 
 
 def abandon(cursor: Cursor, claim: Claim, delay_ms: int, keep_attempt: bool) -> None:

@@ -10,7 +10,7 @@ import duckdb
 
 from workbench.runtime.errors import StoreClosed, StoreError
 from workbench.runtime.kv import DELTA, PER_TURN, Entry, KVModel, Tables
-from workbench.runtime.messages import ActivityExecute, Message
+from workbench.runtime.messages import ActivityExecute, ContinueAsNew, Message
 from workbench.runtime.provider import (
     ActivityClaim,
     Claim,
@@ -214,6 +214,13 @@ class DuckDBProvider(Provider):
         with store.writing() as cursor:
             deleting.delete_instance(cursor, self._kv, instance_id, force)
         store.changes.announce()
+
+    def restart(self, message: ContinueAsNew, now_ms: int) -> None:
+        """Enqueue the restart of a failed instance, and empty its KV store if the message says so, in one step."""
+        with self._store.writing() as cursor:
+            if message.clears_kv:
+                self._kv.delete(cursor, [message.instance])
+            queues.enqueue(cursor, [(message, now_ms)])
 
     def prune_executions(
         self, instance_id: str, keep_last: int | None = None, completed_before_ms: int | None = None

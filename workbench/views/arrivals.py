@@ -6,6 +6,8 @@ from workbench.runtime.events import Event
 from workbench.runtime.turn import Turn
 from workbench.views import words
 
+NOT_WOKEN = "the code was not woken"
+
 
 def woken_in_words(turn: Turn) -> str:
     """What woke the turn, with its event id: `woken by activity Noop completed (event 4)`."""
@@ -14,7 +16,7 @@ def woken_in_words(turn: Turn) -> str:
     arrivals = words.listed((arrival_with_id(turn, each) for each in turn.arrivals), 3)
     if not turn.has_code:
         return f"begins with {arrivals}"
-    return f"nothing woke the code; arrived: {arrivals}" if turn.arrivals else "nothing arrived"
+    return f"{arrivals} arrived, {NOT_WOKEN}" if turn.arrivals else "nothing arrived"
 
 
 def arrival_with_id(turn: Turn, event: Event) -> str:
@@ -24,13 +26,8 @@ def arrival_with_id(turn: Turn, event: Event) -> str:
 
 
 def arrived(turn: Turn) -> list[tuple[str, list[str]]]:
-    """Labelled sentences: what woke the code, what else arrived, what nobody took."""
-    woken = woken_in_words(turn)
-    label = "woken by" if turn.woken_by is not None else "arrived"
-    found = [(label, [woken.removeprefix("woken by ").removeprefix("begins with ")])]
-    others = [each for each in turn.arrivals if turn.woken_by is not None and each != turn.woken_by]
-    if others:
-        found.append(("arrived", [words.listed((arrival_with_id(turn, each) for each in others), 8)]))
-    if turn.unhandled:
-        found.append(("lost", [words.listed((arrival_with_id(turn, each) for each in turn.unhandled), 8)]))
-    return found
+    """Labelled sentences: what woke the code, and what else arrived."""
+    woken = [] if turn.woken_by is None else [("woken by", [arrival_with_id(turn, turn.woken_by)])]
+    others = [arrival_with_id(turn, each) for each in turn.arrivals if each != turn.woken_by]
+    asleep = f"; {NOT_WOKEN}" if turn.woken_by is None and turn.has_code else ""
+    return [*woken, ("arrived", [words.listed(others, 8) + asleep])] if others else woken

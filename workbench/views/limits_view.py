@@ -33,8 +33,7 @@ def limits_part(turn: Turn) -> Html:
     ]
     key = largest_key(turn)
     note = [page.sentence(f"the largest value is that of {words.shown(key)}")] if key is not None and keys > 1 else []
-    over = [page.sentence(f"over the limit: {words.sentence(turn.refused)}")] if turn.refused is not None else []
-    return page.part(page.table("Limits", columns, rows, with_head=False), *note, *over, css="narrow")
+    return page.part(page.table("Limits", columns, rows, with_head=False), *note, css="narrow")
 
 
 def bar(value: int, limit: int) -> Html:

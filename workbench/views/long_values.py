@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,9 +25,14 @@ def differing_parts(name: str, one: str | None, other: str | None) -> list[tuple
         shown = [(words.shown(path), _part(mine), _part(its)) for path, mine, its in found[:MOST_PATHS]]
         more = len(found) - MOST_PATHS
         return [*shown, (f"and {more} more", "…", "…")] if more > 0 else shown
-    pairs = zip(one, other, strict=False)
-    place = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+    place = _first_difference(one, other)
     return [(name, words.shown_around(one, place), words.shown_around(other, place))]
+
+
+def _first_difference(one: str, other: str) -> int:
+    """The length of the common beginning, by halving: values may be of megabytes."""
+    lengths = range(min(len(one), len(other)))
+    return bisect_left(lengths, True, key=lambda length: one[: length + 1] != other[: length + 1])
 
 
 def _quoted(text: str | None) -> str:

@@ -51,12 +51,12 @@ def line(run: RunLike) -> str:
 def text(run: RunLike) -> str:
     """The run in a few lines: its turns, its keys, and its divergence if it has one."""
     turns = run.turns
-    lines = [_line(run, turns)]
+    divergence = turns[-1].divergence if turns else None
+    lines = [_line(run, turns) if divergence is None else divergence.text()]
     if turns:
         lines += layout.labelled_lines("turns", turn_lines(turns))
     lines += layout.sentences(remarks(run))
-    divergence = turns[-1].divergence if turns else None
-    return "\n".join([*lines, *([] if divergence is None else [divergence.text()])])
+    return "\n".join(lines)
 
 
 def html(run: RunLike) -> str:

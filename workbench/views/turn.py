@@ -72,7 +72,7 @@ def remarks(turn: Turn) -> list[tuple[str, list[str]]]:
     """Labelled sentences: a refusal, what differs outside the match, warnings."""
     found = []
     if turn.refused is not None:
-        found.append(("refused", [f"{words.sentence(turn.refused)}: nothing that the code made was recorded"]))
+        found.append(("refused", ["nothing that the code made was recorded"]))
     if turn.outcome_difference is not None:
         found.append(("outcome", [outcome_difference_in_words(turn.outcome_difference)]))
     if turn.strict_differences:

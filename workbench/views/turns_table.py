@@ -31,9 +31,10 @@ class TurnRow(NamedTuple):
 
 def turn_rows(turns: Sequence[Turn]) -> list[TurnRow]:
     """A row a turn."""
+    live = any(each.state == "new" for turn in turns for each in turn.operations)
     return [
         TurnRow(
-            _sign(turn),
+            _sign(turn, live),
             turn.address,
             woken_in_words(turn).removeprefix("woken by ").removeprefix("begins with "),
             operations_in_words(turn),
@@ -104,12 +105,9 @@ def _status(turn: Turn) -> str:
     return "" if turn.status == "Running" else words.outcome_in_words(turn.status, turn.output)
 
 
-def _sign(turn: Turn) -> str:
+def _sign(turn: Turn, live: bool) -> str:
     if turn.divergence is not None:
         return "✗"
     if turn.refused is not None:
         return "−"
-    states = {each.state for each in turn.operations if each.number is not None}
-    if "new" in states or not turn.has_code:
-        return "+" if "new" in states else ""
-    return "="
+    return "" if not turn.has_code else "+" if live else "="

@@ -26,7 +26,7 @@ _MARK = 14
 _SENTENCE = 300
 _ENDING = 84
 _LONGEST_MESSAGE = 600
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_QUOTED = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
 
 _HIDDEN = re.compile(
     r"[\x00-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -279,11 +279,13 @@ def ending_in_words(event: ev.Event) -> str:
 
 
 def error_in_words(error: str | None) -> str:
-    """An error text, longer than other values and at its end: a traceback says last what went wrong."""
+    """An error text, longer than other values; of a traceback what stands behind its frames."""
     text = without_times(error or "").strip()
-    last = text.rpartition("\n")[2]
-    more = "… " if last != text else ""
-    return f"{more}{shown(last, _ENDING)}" if last else "without a message"
+    if text.startswith("Traceback "):
+        lines = text.split("\n")
+        last_frame = max((at for at, line in enumerate(lines) if line.startswith("  ")), default=0)
+        text = "\n".join(lines[last_frame + 1 :])
+    return shown(text, _ENDING) if text else "without a message"
 
 
 def outcome_in_words(status: str, output: str | None) -> str:
