@@ -214,26 +214,51 @@ def numbers_and_texts_in_composites(ctx: Any, _given: Any) -> Any:
     return "done"
 
 
-@experiment_with(
-    deep="'[' * 200 + ']' * 200",
-    duplicate_keys='\'{"a": 1, "a": 2}\'',
-    blanks="' [1 , 2] '",
-    number_text="'1E2'",
-    leading_zero="'01'",
-    plus="'+1'",
-    huge="'1e999'",
-    tiny="'1e-999'",
-    minus_zero="'-0'",
-    long_fraction="'0.' + '1' * 40",
-    long_integer="'1' * 400",
-    bom="'\\ufeff1'",
-    empty="''",
-    raw_control="'\"\\x01\"'",
-    escaped_slash="'\"\\\\/\"'",
-    raw_surrogate_pair="'\"\\\\ud83d\\\\ude00\"'",
+@experiment_each(**{str(depth): depth for depth in (126, 127, 128, 200)})
+def deep_value_in_all(ctx: Any, given: Any) -> Any:
+    value: Any = 1
+    for _ in range(given):
+        value = [value]
+    got = yield ctx.all([ctx.schedule_activity("Echo", value), ctx.schedule_activity("Echo", {"a": value})])
+    return [type(each["ok"]).__name__ for each in got]
+
+
+NOT_FOR_RUST = {"b": 1, "a": [float("nan")]}
+SORTED_BY_RUST = {"b": 10**20, "a": {"z": 1, "y": 0.1 + 0.2}, "é": 1, "Z": 123456789.12345679}
+
+
+@experiment(
+    outside=[
+        *(event(40 + number, "E", value) for number, value in enumerate((NOT_FOR_RUST, SORTED_BY_RUST))),
+        *(message(40 + number, "Q", value) for number, value in enumerate((NOT_FOR_RUST, SORTED_BY_RUST))),
+        *(message(50 + number, "R", value) for number, value in enumerate((NOT_FOR_RUST, SORTED_BY_RUST))),
+    ]
 )
-def message_texts_in_composites(ctx: Any, _given: Any) -> Any:
-    text = MEMBER
-    alone = yield ctx.schedule_sub_orchestration_typed("Echoing", text)
-    joined = yield ctx.all([ctx.schedule_sub_orchestration_typed("Echoing", text)])
-    return ascii([alone, joined])
+def events_in_composites(ctx: Any, _given: Any) -> Any:
+    got = yield ctx.all(
+        [ctx.wait_for_event("E"), ctx.wait_for_event("E"), ctx.dequeue_event("Q"), ctx.dequeue_event("Q")]
+    )
+    ctx.set_kv_value("joined", ascii(got))
+    for number in range(2):
+        raced = yield ctx.race(ctx.dequeue_event("R"), ctx.wait_for_event("never"))
+        ctx.set_kv_value(f"raced {number}", ascii(raced))
+    return "done"
+
+
+@experiment()
+def children_and_retries_in_composites(ctx: Any, _given: Any) -> Any:
+    value = {"b": 10**20, "a": {"z": 1, "y": 0.1 + 0.2}, "Z": 123456789.12345679}
+    got = yield ctx.all(
+        [
+            ctx.schedule_sub_orchestration("Child", value),
+            ctx.schedule_activity_with_retry("Echo", value, {}),
+            ctx.schedule_activity_typed("Echo", value),
+            ctx.get_kv_value_from_instance("nobody", "x"),
+        ]
+    )
+    ctx.set_kv_value("joined", ascii(got))
+    typed = yield ctx.all_typed([ctx.schedule_activity("Echo", value)])
+    ctx.set_kv_value("typed", ascii(typed))
+    raced = yield ctx.race_typed(ctx.schedule_activity("Echo", value), ctx.wait_for_event("never"))
+    ctx.set_kv_value("raced", ascii(raced))
+    return "done"
