@@ -37,6 +37,11 @@ def edited(function: Code, before: str, after: str) -> Code:
     return typed(source.replace(before, after.replace("\n", f"\n{indent}")), function.__globals__)
 
 
+def fresh(function: Code) -> Code:
+    """The function as if its cell had just been run: with new defaults, and no state from earlier calls."""
+    return typed(inspect.getsource(function), function.__globals__)
+
+
 def line_of(divergence: Divergence) -> str:
     """The source of the line that the divergence points at, without its indentation."""
     line = user_line(divergence.chain)

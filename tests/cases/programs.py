@@ -150,3 +150,41 @@ def values_of_queue(ctx, count):
         value = yield ctx.dequeue_event("values")
         values.append([type(value).__name__, value])
     return values
+
+
+def fan_out(ctx, _given):
+    """P-05: one activity for each name of a set, in the order in which the recording process met them."""
+    names = ["zeta", "beta", "eps", "theta", "delta", "alpha", "gamma", "eta"]
+    yield ctx.all([ctx.schedule_activity("Echo", name) for name in names])
+    yield ctx.wait_for_event("go")
+    return names
+
+
+def mutable_default(ctx, _given, seen=[]):  # noqa: B006 (that is the case)
+    """P-07 a: the default list lives longer than the call."""
+    seen.append(1)
+    yield ctx.schedule_activity("Echo", len(seen))
+    return len(seen)
+
+
+def mutable_result(ctx, _given, seen=[]):  # noqa: B006 (that is the case)
+    """P-07 b: only the result shows it."""
+    seen.append(1)
+    yield ctx.schedule_activity("Echo", "x")
+    yield ctx.schedule_activity("Echo", "y")
+    return len(seen)
+
+
+def registered_again(ctx, _given):
+    """P-13: the code that the instances began with."""
+    result = yield ctx.schedule_activity("Echo", "old")
+    yield ctx.wait_for_event("go")
+    return result
+
+
+def before_the_change(ctx, _given):
+    """P-14: the code that wrote the first six events of every instance."""
+    yield ctx.schedule_activity("Echo", "1")
+    yield ctx.schedule_activity("Echo", "2")
+    yield ctx.wait_for_event("go")
+    return "done"
