@@ -1,0 +1,1 @@
+"""Workbench and Run as a user meets them: registering, starting, stepping, looking, closing, opening again."""
