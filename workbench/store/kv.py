@@ -1,8 +1,8 @@
 """The shape that the SQL of both KV models has, and the choice between them.
 
 What the statements must do is said once, by the pure functions in `workbench.runtime.kv`; a model test holds the two
-equal. A turn's events are folded to one row per key before any SQL: an upsert that names a key twice keeps the first
-value in DuckDB 2.0.1, without an error.
+equal. A turn's events are folded to one row per key before any SQL: `ON CONFLICT` with a key named twice keeps the
+first value in DuckDB 2.0.1, without an error. Rows are written with `MERGE`, which has no such silence and costs less.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class DeltaTables:
             for key, row in change.rows.items()
         ]
         if rows:
-            cursor.execute(_UPSERT, columns(rows))
+            cursor.execute(_WRITE, columns(rows))
 
     def end_execution(self, cursor: Cursor, instance_ids: Sequence[str]) -> None:
         """Spec 000, "Write path: execution completion"."""
@@ -73,28 +73,31 @@ class DeltaTables:
 
 
 _CLEAR_ALL = """
-INSERT INTO kv_delta (instance_id, key, value, last_updated_at_ms)
-SELECT cleared.instance_id, known.key, NULL, cleared.at_ms
-FROM (SELECT unnest(?::TEXT[]) AS instance_id, unnest(?::BIGINT[]) AS at_ms) AS cleared
-JOIN (SELECT instance_id, key FROM kv_delta UNION SELECT instance_id, key FROM kv_store) AS known USING (instance_id)
-ON CONFLICT (instance_id, key)
-    DO UPDATE SET value = excluded.value, last_updated_at_ms = excluded.last_updated_at_ms
+MERGE INTO kv_delta USING (
+    SELECT cleared.instance_id, known.key, cleared.at_ms
+    FROM (SELECT unnest(?::TEXT[]) AS instance_id, unnest(?::BIGINT[]) AS at_ms) AS cleared
+    JOIN (SELECT instance_id, key FROM kv_delta UNION SELECT instance_id, key FROM kv_store) AS known
+        USING (instance_id)
+) AS tombstones USING (instance_id, key)
+WHEN MATCHED THEN UPDATE SET value = NULL, last_updated_at_ms = at_ms
+WHEN NOT MATCHED THEN INSERT VALUES (instance_id, key, NULL, at_ms)
 """
 
-_UPSERT = """
-INSERT INTO kv_delta (instance_id, key, value, last_updated_at_ms)
-SELECT unnest(?::TEXT[]), unnest(?::TEXT[]), unnest(?::TEXT[]), unnest(?::BIGINT[])
-ON CONFLICT (instance_id, key)
-    DO UPDATE SET value = excluded.value, last_updated_at_ms = excluded.last_updated_at_ms
+_WRITE = """
+MERGE INTO kv_delta USING (
+    SELECT unnest(?::TEXT[]) AS instance_id, unnest(?::TEXT[]) AS key, unnest(?::TEXT[]) AS value,
+           unnest(?::BIGINT[]) AS last_updated_at_ms
+) AS written USING (instance_id, key)
+WHEN MATCHED THEN UPDATE SET value = written.value, last_updated_at_ms = written.last_updated_at_ms
+WHEN NOT MATCHED THEN INSERT BY NAME
 """
 
 _MERGE_VALUES = """
-INSERT INTO kv_store (instance_id, key, value, last_updated_at_ms)
-SELECT instance_id, key, value, last_updated_at_ms
-FROM kv_delta
-WHERE instance_id IN (SELECT unnest(?::TEXT[])) AND value IS NOT NULL
-ON CONFLICT (instance_id, key)
-    DO UPDATE SET value = excluded.value, last_updated_at_ms = excluded.last_updated_at_ms
+MERGE INTO kv_store USING (
+    SELECT * FROM kv_delta WHERE instance_id IN (SELECT unnest(?::TEXT[])) AND value IS NOT NULL
+) AS written USING (instance_id, key)
+WHEN MATCHED THEN UPDATE SET value = written.value, last_updated_at_ms = written.last_updated_at_ms
+WHEN NOT MATCHED THEN INSERT BY NAME
 """
 
 _MERGE_TOMBSTONES = """

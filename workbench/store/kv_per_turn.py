@@ -29,7 +29,7 @@ class PerTurnTable:
             if row.value is not None
         ]
         if written:
-            cursor.execute(_UPSERT, columns(written))
+            cursor.execute(_WRITE, columns(written))
 
     def end_execution(self, cursor: Cursor, instance_ids: Sequence[str]) -> None:
         """Nothing: every turn has already written to the one table."""
@@ -70,12 +70,14 @@ USING (SELECT unnest(?::TEXT[]) AS instance_id, unnest(?::TEXT[]) AS key) AS rem
 WHERE kv_store.instance_id = removed.instance_id AND kv_store.key = removed.key
 """
 
-_UPSERT = """
-INSERT INTO kv_store (instance_id, key, value, execution_id, last_updated_at_ms)
-SELECT unnest(?::TEXT[]), unnest(?::TEXT[]), unnest(?::TEXT[]), unnest(?::BIGINT[]), unnest(?::BIGINT[])
-ON CONFLICT (instance_id, key)
-    DO UPDATE SET value = excluded.value, execution_id = excluded.execution_id,
-                  last_updated_at_ms = excluded.last_updated_at_ms
+_WRITE = """
+MERGE INTO kv_store USING (
+    SELECT unnest(?::TEXT[]) AS instance_id, unnest(?::TEXT[]) AS key, unnest(?::TEXT[]) AS value,
+           unnest(?::BIGINT[]) AS execution_id, unnest(?::BIGINT[]) AS last_updated_at_ms
+) AS written USING (instance_id, key)
+WHEN MATCHED THEN UPDATE SET value = written.value, execution_id = written.execution_id,
+                             last_updated_at_ms = written.last_updated_at_ms
+WHEN NOT MATCHED THEN INSERT BY NAME
 """
 
 _SNAPSHOTS = """

@@ -217,10 +217,12 @@ class DuckDBProvider(Provider):
 
     def restart(self, message: ContinueAsNew, now_ms: int) -> None:
         """Enqueue the restart of a failed instance, and empty its KV store if the message says so, in one step."""
-        with self._store.writing() as cursor:
+        store = self._store
+        with store.writing() as cursor:
             if message.clears_kv:
                 self._kv.delete(cursor, [message.instance])
             queues.enqueue(cursor, [(message, now_ms)])
+        store.changes.announce()
 
     def prune_executions(
         self, instance_id: str, keep_last: int | None = None, completed_before_ms: int | None = None
