@@ -181,7 +181,9 @@ def test_code_that_continues_as_new_early_has_ended_early(recorded: Driven) -> N
 
     found = diverges(recorded, again)
     assert (found.kind, found.operation) == ("ended early", 2)
-    assert found.message.startswith('kv set mismatch: action=ContinueAsNew { input: "\\"x\\"", version: None } vs event=')
+    assert found.message.startswith(
+        'kv set mismatch: action=ContinueAsNew { input: "\\"x\\"", version: None } vs event='
+    )
 
 
 # Tests to keep from the start (DESIGN §3).

@@ -136,11 +136,12 @@ class Execution:
 
     def _make(self, turn: NewTurn, now_ms: int) -> TurnResult:
         journal = self.journal
-        self.number += 1
         recorded = [e for each in journal.turns for e in each.events] if self.diverged else []
         if self.diverged:
             self.schedules, self.outcomes = schedules_in_history(recorded)
         batch = read_batch(turn.messages, self.execution_id, turn.version, self.schedules, self.outcomes)
+        if batch.arrivals or batch.doom or self.diverged:  # a batch that appends nothing is no turn
+            self.number += 1
         journal.being_made = self.number
         journal.begin(self.number, None, now_ms, turn.next_event_id)
         for arrival in batch.arrivals:
