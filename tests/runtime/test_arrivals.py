@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from workbench.recordings.sources import open_source
 from workbench.runtime import events as ev
 from workbench.runtime import messages as ms
 
-Flow = Iterator[Any]
+Flow = Generator[Any, Any, Any]
 RECORDINGS = Path(__file__).parents[1] / "cases" / "recordings"
 
 
@@ -262,8 +262,7 @@ def test_a_cancel_ends_code_that_waits() -> None:
     driven = drive(waits_for_an_activity)
     result = driven.turn(driven.cancel("no more"))
     assert new_rows(result) == [
-        "4 OrchestrationFailed details={'Application': {'kind': {'Cancelled': {'reason': 'no more'}}, "
-        "'message': '', 'retryable': False}}",
+        f"4 OrchestrationFailed details={ev.cancelled_error('no more')}",
         "5 ActivityCancelRequested <2> reason=orchestration_terminal_failed",
     ]
     assert result.cancelled_activities == (2,)

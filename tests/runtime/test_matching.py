@@ -5,7 +5,7 @@ Follows replay-rule §1.3 and the table behind it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from tests.runtime.driving import Driven, drive, kinds, new_rows
 from workbench.runtime import events as ev
 from workbench.runtime.divergence import Divergence
 
-Flow = Iterator[Any]
+Flow = Generator[Any, Any, Any]
 
 
 def two_turns(ctx: Any, _: object) -> Flow:
