@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.views.making import ECHO, counter, read_modify_write, recorded, typed
 from tests.views.pages import Page
 from workbench.views import recording
+from workbench.views.characters import ISOLATE, ISOLATE_END, visible
 from workbench.views.markup import Html, element, escape, focusable, join, key_address, key_at
-from workbench.views.words import ISOLATE, ISOLATE_END, visible
 
 
 @given(st.text())

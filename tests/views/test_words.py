@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.views import layout, words
+from workbench.views import characters, layout, words
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from workbench.views import layout, words
     ],
 )
 def test_every_character_is_seen(value: str, text: str) -> None:
-    assert words.visible(value) == text
+    assert characters.visible(value) == text
 
 
 def test_a_long_value_keeps_head_and_tail_with_its_bytes_between() -> None:
@@ -36,7 +36,7 @@ def test_a_value_that_would_not_get_shorter_stands_whole(length: int) -> None:
 
 
 def test_a_right_to_left_value_is_isolated_from_its_neighbours() -> None:
-    assert words.shown("שלום") == f"{words.ISOLATE}שלום{words.ISOLATE_END}"
+    assert words.shown("שלום") == f"{characters.ISOLATE}שלום{characters.ISOLATE_END}"
     assert layout.width(words.shown("שלום")) == 4
 
 
@@ -69,7 +69,7 @@ def test_nothing_that_is_shown_breaks_a_line_or_turns_it_around(value: str) -> N
     shown = words.shown(value)
     assert len(shown.splitlines()) <= 1
     assert not set(shown) & set("\0\x1b\u202a\u202b\u202d\u202e\u2066\u2067")
-    assert shown.count(words.ISOLATE) == shown.count(words.ISOLATE_END)
+    assert shown.count(characters.ISOLATE) == shown.count(characters.ISOLATE_END)
 
 
 @given(st.text(), st.integers(0, 5000))

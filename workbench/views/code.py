@@ -10,6 +10,7 @@ from workbench.runtime.lines import Chain, Line, function_source, user_line
 from workbench.runtime.operations_before import counts_of
 from workbench.runtime.turn import Turn
 from workbench.views import page, words
+from workbench.views.characters import visible
 from workbench.views.markup import Html, element
 from workbench.views.tokens import coloured
 
@@ -136,4 +137,4 @@ def _dedented(text: str, indent: int) -> str:
     text = text[indent:] if not text[:indent].strip() else text.lstrip()
     if len(text) > LONGEST_SOURCE_LINE:
         text = text[: LONGEST_SOURCE_LINE - 1] + "…"
-    return words.visible(text).rstrip()
+    return visible(text).rstrip()

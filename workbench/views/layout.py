@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from workbench.views.words import columns_of
+from workbench.views.characters import columns_of
 
 WIDTH = 100
 LABEL = 12

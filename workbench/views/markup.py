@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from workbench.views import words
+from workbench.views.characters import ISOLATE, ISOLATE_END, visible
 
-_ISOLATED = re.compile(f"{words.ISOLATE}([^{words.ISOLATE}{words.ISOLATE_END}]*){words.ISOLATE_END}")
+_ISOLATED = re.compile(f"{ISOLATE}([^{ISOLATE}{ISOLATE_END}]*){ISOLATE_END}")
 _VOID = frozenset({"br", "img"})
 _LONGEST_KEY_ADDRESS = 120
 
@@ -34,7 +34,7 @@ def escape(text: str) -> Html:
 
 
 def _escaped(text: str) -> str:
-    return html.escape(words.visible(text), quote=True)
+    return html.escape(visible(text), quote=True)
 
 
 def element(tag: str, *children: str, css: str = "", **attributes: str | None) -> Html:

@@ -7,7 +7,6 @@ the text around it (control characters, line ends, direction overrides).
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 
 from msgspec import UNSET
@@ -17,6 +16,7 @@ from workbench.runtime.actions import Action, Signature, describe_signature, sig
 from workbench.runtime.lines import Chain, Line, describe_line, is_library, is_notebook_file, user_line
 from workbench.runtime.reference_text import without_times
 from workbench.runtime.turn import Operation
+from workbench.views.characters import isolated, visible
 
 LONGEST_VALUE = 42
 """Characters of a value that are shown; longer ones lose their middle."""
@@ -28,41 +28,13 @@ _ENDING = 84
 _LONGEST_MESSAGE = 600
 _QUOTED = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
 
-_HIDDEN = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    r"\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f]"
-    r"|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
-)
-"""Characters without a shape of their own; joiners only where they join nothing."""
-
-_PICTURES = {"\n": "↵", "\t": "⇥", "\r": "⟨CR⟩", "\0": "⟨NUL⟩", "\x1b": "⟨ESC⟩", "\x7f": "⟨DEL⟩"}
-"""Signs that common fonts have; the pictures at U+2400 are in few."""
-
-ISOLATE, ISOLATE_END = "\u2068", "\u2069"
-"""Keep a text in another direction from moving its neighbours; HTML has `<bdi>` for them."""
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
-
-
-def visible(text: str) -> str:
-    r"""The text with every character seen: a line end as `↵`, NUL as `⟨NUL⟩`, a right-to-left override as `⟨U+202E⟩`.
-
-    >>> visible("a\0b\n")
-    'a⟨NUL⟩b↵'
-    """
-    return _HIDDEN.sub(_picture, text)
-
-
-def _picture(match: re.Match[str]) -> str:
-    character = match.group()
-    return _PICTURES.get(character) or f"⟨U+{ord(character):04X}⟩"
-
 
 def shown(text: str, limit: int = LONGEST_VALUE) -> str:
     """A user's text: every character visible, and a long one as its head, its size in bytes and its tail."""
     if len(text) <= limit + _MARK:
-        return _isolated(visible(text))
+        return isolated(visible(text))
     head, tail = limit * _HEAD // LONGEST_VALUE, limit * _TAIL // LONGEST_VALUE
-    return f"{_isolated(visible(text[:head]))}…{sized(byte_count(text))}…{_isolated(visible(text[-tail:]))}"
+    return f"{isolated(visible(text[:head]))}…{sized(byte_count(text))}…{isolated(visible(text[-tail:]))}"
 
 
 def is_cut(text: str) -> bool:
@@ -70,16 +42,12 @@ def is_cut(text: str) -> bool:
     return len(text) > LONGEST_VALUE + _MARK
 
 
-def _isolated(text: str) -> str:
-    return f"{ISOLATE}{text}{ISOLATE_END}" if _RIGHT_TO_LEFT.search(text) else text
-
-
 def shown_around(text: str, place: int) -> str:
     """A long text's part around one character, in quotes, with its size: where it differs from another one."""
     if len(text) <= LONGEST_VALUE + _MARK:
-        return f'"{_isolated(visible(text))}"'
+        return f'"{isolated(visible(text))}"'
     start = max(0, min(place - LONGEST_VALUE // 3, len(text) - LONGEST_VALUE))
-    part = _isolated(visible(text[start : start + LONGEST_VALUE]))
+    part = isolated(visible(text[start : start + LONGEST_VALUE]))
     before = "…" if start else ""
     after = "…" if start + LONGEST_VALUE < len(text) else ""
     return f'"{before}{part}{after}" ({sized(byte_count(text))}, from character {start + 1:,})'
@@ -307,10 +275,3 @@ def _source(event: ev.Event, answered: Answered) -> str:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def columns_of(character: str) -> int:
-    """The columns of fixed-width text that a character takes."""
-    if unicodedata.east_asian_width(character) in "WF":
-        return 2
-    return 0 if character in (ISOLATE, ISOLATE_END) or unicodedata.combining(character) else 1
