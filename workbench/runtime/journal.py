@@ -127,20 +127,15 @@ class Journal:
             record = turn.operations[self.cursor]
             if record.signature == action.signature:
                 self.cursor += 1
-                if action.extra:
+                if action.extra or action.kind == ev.CHILD_SCHEDULED:
                     self._compare_extra(record, action)
                 return record
+            self._stop_at_unknown(turn, action, record.event_id)
             self.diverge("changed", record, action, mismatch_text(record.event, action))
             raise ReplayStopped
         if turn.abort == "engine":
             return self._write(action)
-        if turn.unknown:
-            unknown = turn.unknown[0]
-            text = (
-                f"event {unknown.event_id} is a {unknown.type} of {unknown.duroxide_version}, which is not known here"
-            )
-            self.diverge("broken history", unknown, action, text)
-            raise ReplayStopped
+        self._stop_at_unknown(turn, action, turn.events[-1].event_id)
         later = self._first_later_record()
         moved = later is not None and later.signature == action.signature
         message = f"an operation that is not in the recorded turn: {action.kind}"
@@ -148,6 +143,15 @@ class Journal:
             message = mismatch_text(later.event, action)
         self.diverge("moved" if moved else "added", later if moved else None, action, message)
         raise ReplayStopped
+
+    def _stop_at_unknown(self, turn: RecordedTurn, action: Action, before: int) -> None:
+        """If an event of a type that is not known here may be this operation's record, say that and stop."""
+        after = turn.operations[self.cursor - 1].event_id if self.cursor else 0
+        for unknown in turn.unknown:
+            if after < unknown.event_id <= before:
+                what = f"event {unknown.event_id} is a {unknown.type} of {unknown.duroxide_version}"
+                self.diverge("broken history", unknown, action, f"{what}, which is not known here")
+                raise ReplayStopped
 
     def _write(self, action: Action) -> Record:
         event_id = self.next_event_id

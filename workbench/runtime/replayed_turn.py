@@ -42,14 +42,15 @@ def end_recorded_turn(execution: Execution, turn: RecordedTurn) -> TurnResult:
     if not execution.diverged and turn.abort is None and not turn.cancelled:
         difference = compare_ending(execution, turn)
     execution.release_dropped()
-    status: Status = "Running" if turn.ending is None else STATUS_OF[turn.ending.type]
+    ending = turn.last_ending
+    status: Status = "Running" if ending is None else STATUS_OF[ending.type]
     return TurnResult(
         **execution.turn_facts(),
         replayed=True,
         arrivals=turn.arrivals,
         status=status,
-        output=None if turn.ending is None else ending_text(turn.ending),
-        details=None if turn.ending is None else turn.ending.details or None,
+        output=None if ending is None else ending_text(ending),
+        details=None if ending is None else ending.details or None,
         outcome_difference=difference,
         waiting_for=tuple(describe_leaf(leaf) for leaf in execution.waiting_for()),
     )

@@ -158,9 +158,10 @@ def turn_from_record(
 
 def outcome_of(recorded: RecordedTurn) -> tuple[str, str | None]:
     """Status and output after a recorded turn."""
-    if recorded.ending is None:
+    ending = recorded.last_ending
+    if ending is None:
         return "Running", None
-    return STATUS_OF[recorded.ending.type], ending_text(recorded.ending)
+    return STATUS_OF[ending.type], ending_text(ending)
 
 
 def answered_by(arrivals: Iterable[ev.Event], history: Sequence[tuple[int, ev.Event]]) -> tuple[ev.Event, ...]:

@@ -15,10 +15,12 @@ from workbench.runtime.provider import History
 
 Abort = Literal["arrival", "engine"]
 
-_LIMIT_TEXT = re.compile(
-    r"(Custom status size \(|Activity '.*' tag size \(|KV value for key '.*' \(|KV key count \()\d+",
+_ENGINE_TEXT = re.compile(
+    r"(Custom status size \(|Activity '.*' tag size \(|KV value for key '.*' \(|KV key count \()\d+"
+    r"|Invalid generator step result: ",
     re.DOTALL,
 )
+"""A limit, or a yield that duroxide's core could not read (a text of its code's own begins with `Traceback`)."""
 _DOOM_TEXT = re.compile(r"(no matching schedule for|completion kind mismatch for) ")
 
 
@@ -49,6 +51,13 @@ class RecordedTurn(msgspec.Struct, frozen=True):
     cancelled: bool = False
     abort: Abort | None = None
     refused: bool = False
+
+    @property
+    def last_ending(self) -> ev.Event | None:
+        """The ending that counts for the instance: a limit may have failed a turn whose code had ended otherwise."""
+        if self.ending is None:
+            return None
+        return next(event for event in reversed(self.events) if event.type in ev.ENDINGS)
 
     @property
     def started_ms(self) -> int:
@@ -136,8 +145,13 @@ def _abort(arrivals: Sequence[ev.Event], ending: ev.Event | None, refused: bool)
 
 
 def is_engine_failure(details: dict[str, Any]) -> bool:
-    """Whether the engine, not the code, wrote this failure: nondeterminism, infrastructure, poison or a limit."""
+    """Whether the engine, not the code, wrote this failure.
+
+    Nondeterminism, infrastructure, poison, a panic, a limit, or a yield that was no task.
+    """
     if not ev.is_application_error(details):
         return True
-    body = details["Application"]
-    return body.get("kind") == "OrchestrationFailed" and _LIMIT_TEXT.match(str(body.get("message"))) is not None
+    kind, message = (details["Application"].get(name) for name in ("kind", "message"))
+    if kind == "Panicked":
+        return True
+    return kind == "OrchestrationFailed" and _ENGINE_TEXT.match(str(message)) is not None
