@@ -9,6 +9,7 @@
     ├── InstanceRunning                        not to be deleted while it runs
     ├── InstanceNotFailed                      only what has failed can be restarted
     ├── InstanceWaiting                        nothing can move it but a call from outside
+    ├── ActivityNotWaiting       LookupError   a result by hand for what is not awaited
     ├── RegistrationConflict     ValueError    a name is taken by other code
     ├── RuntimeIsRunning                       stepping by hand while workers run
     ├── NondeterminismError                    the code left its own history
@@ -136,8 +137,20 @@ class InstanceWaiting(WorkbenchError):
         self.waiting_for = waiting_for
         self.calls = calls
         super().__init__(
-            f"instance {instance_id!r} waits for {', '.join(waiting_for) or 'nothing that is known'}; "
-            f"to move it: {' or '.join(calls) or 'register the missing code'}"
+            f"instance {instance_id!r} waits for {_listed(waiting_for, 'and') or 'nothing that is known'}; "
+            f"to move it: {_listed(calls, 'or') or 'register the missing code'}"
+        )
+
+
+class ActivityNotWaiting(WorkbenchError, LookupError):
+    """A result was given by hand for an activity that the instance does not wait for."""
+
+    def __init__(self, instance_id: str, event_id: int, waiting: tuple[str, ...]) -> None:
+        self.instance_id = instance_id
+        self.event_id = event_id
+        super().__init__(
+            f"instance {instance_id!r} waits for no activity with event id {event_id}; "
+            f"activities it waits for: {', '.join(waiting) or 'none'}"
         )
 
 
@@ -188,9 +201,10 @@ class NotATask(WorkbenchError, TypeError):
     def __init__(self, yielded: object) -> None:
         shown = repr(yielded)
         shown = shown if len(shown) <= 60 else shown[:57] + "..."
+        kind = "" if yielded is None else f"{type(yielded).__name__} "
         super().__init__(
             f"an orchestration may only yield what its context returns, such as ctx.schedule_activity(...); "
-            f"it yielded {type(yielded).__name__} {shown}"
+            f"it yielded {kind}{shown}"
         )
 
 
@@ -367,6 +381,10 @@ class LockLost(StoreError):
 
 class BadRecording(StoreError):
     """A JSON recording does not have the form of one."""
+
+
+def _listed(words: tuple[str, ...], last: str) -> str:
+    return f" {last} ".join(part for part in (", ".join(words[:-1]), words[-1]) if part) if words else ""
 
 
 def _choice(what: str, names: tuple[str, ...]) -> str:

@@ -13,9 +13,16 @@ from workbench.runtime import messages as ms
 from workbench.runtime.activities import ActivityRunner
 from workbench.runtime.clock import Clock, ManualClock
 from workbench.runtime.dispatcher import Dispatcher
-from workbench.runtime.errors import InstanceFinished, InstanceWaiting, UnknownActivity, UnknownInstance
+from workbench.runtime.errors import (
+    InstanceFinished,
+    InstanceWaiting,
+    UnknownActivity,
+    UnknownInstance,
+    UnknownOrchestration,
+)
 from workbench.runtime.provider import History, Provider
 from workbench.runtime.registry import Registry
+from workbench.runtime.scheduling import child_instance_id
 from workbench.runtime.tasks import RESERVED_PREFIX
 from workbench.runtime.turn_making import FINISHED, MadeTurn
 
@@ -50,13 +57,27 @@ class SingleTurn:
             if made is not None:
                 return made
             self._check_unfinished(instance_id)
-            if self._move(instance_id):
+            unknown: list[UnknownOrchestration] = []
+            if self._move(instance_id, unknown) or self._pass_time(instance_id):
                 continue
-            raise self._waiting(instance_id)
+            raise unknown[0] if unknown else self._waiting(instance_id)
 
-    def _move(self, instance_id: str) -> bool:
-        """Do the one thing that brings the instance nearer to a turn; whether there was one."""
-        return self._activities.run_one(instance_id) or self._child_turn(instance_id) or self._pass_time(instance_id)
+    def _move(self, instance_id: str, unknown: list[UnknownOrchestration]) -> bool:
+        """Do the one thing that brings the instance nearer to a turn and takes no time; whether there was one.
+
+        A child whose code is not registered cannot be moved; why is added to `unknown`.
+        """
+        if self._activities.run_one(instance_id):
+            return True
+        return any(self._move_child(child, unknown) for child in self._open_children(instance_id))
+
+    def _move_child(self, child: str, unknown: list[UnknownOrchestration]) -> bool:
+        try:
+            made = self._dispatcher.make_turn(child)
+        except UnknownOrchestration as error:
+            unknown.append(error)
+            return False
+        return made is not None or self._move(child, unknown)
 
     def _check_unfinished(self, instance_id: str) -> None:
         info = self._provider.instance(instance_id)
@@ -66,21 +87,11 @@ class SingleTurn:
         elif info.status in FINISHED:
             raise InstanceFinished(instance_id, info.status)
 
-    def _child_turn(self, instance_id: str) -> bool:
-        for child in self._open_children(instance_id):
-            try:
-                self.make(child)
-            except (InstanceFinished, InstanceWaiting, UnknownActivity, UnknownInstance):
-                continue
-            return True
-        return False
-
     def _open_children(self, instance_id: str) -> list[str]:
         open_children: dict[int, str] = {}
         for event in self._history(instance_id).events:
             if event.type == ev.CHILD_SCHEDULED:
-                name = str(event.instance)
-                open_children[event.event_id] = f"{instance_id}::{name}" if name.startswith("sub::") else name
+                open_children[event.event_id] = child_instance_id(instance_id, str(event.instance))
             elif event.type in (ev.CHILD_COMPLETED, ev.CHILD_FAILED):
                 open_children.pop(event.source_event_id or 0, None)
         return list(open_children.values())
@@ -90,7 +101,7 @@ class SingleTurn:
         return History() if info is None else self._provider.read_history(instance_id, info.execution_id)
 
     def _pass_time(self, instance_id: str) -> bool:
-        due_ms = self._provider.next_visible_ms(instance_id)
+        due_ms = min(self._due_times(instance_id), default=None)
         if due_ms is None:
             return False
         if isinstance(self._clock, ManualClock):
@@ -103,29 +114,41 @@ class SingleTurn:
             time.sleep(0)
         return True
 
+    def _due_times(self, instance_id: str) -> list[int]:
+        """When something becomes visible to the instance or to what it started, ms."""
+        own = self._provider.next_visible_ms(instance_id)
+        below = [due for child in self._open_children(instance_id) for due in self._due_times(child)]
+        return below if own is None else [own, *below]
+
     def _waiting(self, instance_id: str) -> Exception:
         """Why nothing moves, with the call that would."""
-        pending = self._provider.pending_activities(instance_id)
-        unregistered = [each for each in pending if not self._has_function(each.name)]
-        history = self._history(instance_id)
-        open_waits = _open_waits(history)
-        if unregistered and not open_waits:
-            return self._unknown_activity(unregistered[0])
-        waiting = [f"{what}, event {event_id}" for event_id, what, _ in open_waits]
-        calls = [call for _, _, call in open_waits]
-        for work in unregistered:
-            waiting.append(f"activity {work.name}({work.input}), event {work.id}, which has no function here")
-            calls.append(f"run.complete({work.id}, result)")
+        waits = self._waits(instance_id, "run")
+        unregistered = [each for each in self._provider.pending_activities(instance_id) if not self._can_run(each)]
+        if unregistered and len(waits) == len(unregistered):
+            work = unregistered[0]
+            return UnknownActivity(work.name, self._registry.activity_names(), f"run.complete({work.id}, result)")
+        return InstanceWaiting(instance_id, tuple(what for what, _ in waits), tuple(call for _, call in waits))
+
+    def _waits(self, instance_id: str, run: str) -> list[tuple[str, str]]:
+        """What the instance and its children wait for, with the call that gives it; `run` is how the run is got."""
+        waits = [
+            (f"{what} (event {event_id})", f"{run}.{call}") for event_id, what, call in self._open_waits(instance_id)
+        ]
+        for work in self._provider.pending_activities(instance_id):
+            if not self._can_run(work):
+                what = f"activity {work.name}({work.input}) (event {work.id}, no function is registered for it)"
+                waits.append((what, f"{run}.complete({work.id}, result)"))
         for child in self._open_children(instance_id):
-            waiting.append(f"its child {child!r}")
-            calls.append(f"wb.run({child!r}).turn()")
-        return InstanceWaiting(instance_id, tuple(waiting), tuple(calls))
+            waits += [
+                (f"{what} of its child {child!r}", call) for what, call in self._waits(child, f"wb.run({child!r})")
+            ]
+        return waits
 
-    def _unknown_activity(self, work: ms.ActivityExecute) -> UnknownActivity:
-        return UnknownActivity(work.name, self._registry.activity_names(), f"run.complete({work.id}, result)")
+    def _open_waits(self, instance_id: str) -> list[tuple[int, str, str]]:
+        return _open_waits(self._history(instance_id))
 
-    def _has_function(self, name: str) -> bool:
-        return name.startswith(RESERVED_PREFIX) or name in self._registry.activity_names()
+    def _can_run(self, work: ms.ActivityExecute) -> bool:
+        return work.name.startswith(RESERVED_PREFIX) or work.name in self._registry.activity_names()
 
 
 def _open_waits(history: History) -> list[tuple[int, str, str]]:
@@ -134,9 +157,9 @@ def _open_waits(history: History) -> list[tuple[int, str, str]]:
     for event in history.events:
         name = str(event.name)
         if event.type == ev.EVENT_SUBSCRIBED:
-            waits[event.event_id] = ("event", name, f"event {name!r}", f"run.raise_event({name!r}, data)")
+            waits[event.event_id] = ("event", name, f"event {name!r}", f"raise_event({name!r}, data)")
         elif event.type == ev.QUEUE_SUBSCRIBED:
-            waits[event.event_id] = ("queue", name, f"a message in {name!r}", f"run.enqueue_event({name!r}, data)")
+            waits[event.event_id] = ("queue", name, f"a message in queue {name!r}", f"enqueue_event({name!r}, data)")
         elif event.type in (ev.EVENT_SUBSCRIPTION_CANCELLED, ev.QUEUE_SUBSCRIPTION_CANCELLED):
             waits.pop(event.source_event_id or 0, None)
         elif event.type in (ev.EVENT_RECEIVED, ev.QUEUE_MESSAGE):
