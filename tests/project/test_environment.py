@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 import tomllib
+from fnmatch import fnmatchcase
 from importlib.metadata import packages_distributions
 from typing import Any
 
@@ -12,13 +13,14 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.project.committed import ROOT, modules
+from tests.project.committed import PACKAGE, ROOT, committed_files, modules
 
+PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 CONDA_NAMES = {"duckdb": "python-duckdb", "matplotlib": "matplotlib-base"}
 
 
 def project() -> dict[str, Any]:
-    table: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    table: dict[str, Any] = tomllib.loads(PYPROJECT)["project"]
     return table
 
 
@@ -60,3 +62,11 @@ def test_every_import_of_the_package_is_a_declared_dependency() -> None:
         if not declared & {canonicalize_name(distribution) for distribution in distributions.get(name, [name])}
     }
     assert missing == set()
+
+
+def test_what_is_no_code_is_installed_with_the_package() -> None:
+    patterns = tomllib.loads(PYPROJECT)["tool"]["setuptools"]["package-data"]["workbench"]
+    data = [path.relative_to(PACKAGE) for path in committed_files() if path.is_relative_to(PACKAGE)]
+    others = [path for path in data if path.suffix != ".py"]
+    assert others
+    assert [str(path) for path in others if not any(fnmatchcase(str(path), pattern) for pattern in patterns)] == []
