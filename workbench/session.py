@@ -22,7 +22,9 @@ from workbench.runtime.clock import MANUAL_START_MS, Clock, ManualClock
 from workbench.runtime.dialect import WORKBENCH
 from workbench.runtime.dispatcher import Dispatcher
 from workbench.runtime.errors import (
+    ActivityNotWaiting,
     InstanceExists,
+    InstanceFinished,
     InstanceWaiting,
     NondeterminismError,
     RuntimeIsRunning,
@@ -75,7 +77,6 @@ class _Shared(msgspec.Struct):
     registry: Registry
     clock: Clock
     limits: Limits
-    settings: dict[str, object]
     handles: int = 0
     runtime: Runtime | None = None
 
@@ -204,19 +205,24 @@ class Workbench:
         else:
             name = orchestration
             self.registry.orchestration(name, version)
-        instance_id = instance_id or self._free_id(name.lower())
+        payload.dump(f"the input of {name!r}", input)  # refused before an old instance is deleted
+        instance_id = payload.storable("an instance id", instance_id or self._free_id(name.lower()))
         if self._exists(instance_id):
             if not replace:
                 raise InstanceExists(instance_id)
-            if self.provider.instance(instance_id) is not None:
-                self.provider.delete_instance(instance_id, force=True)
+            self.provider.delete_instance(instance_id, force=True)
         self.client.start_orchestration_versioned(instance_id, name, input, version)
         return Run(self, instance_id)
 
     def run(self, instance_id: str) -> Run:
         """The run of an instance that exists. Raises `UnknownInstance`."""
+        instance_id = payload.storable("an instance id", instance_id)
         if not self._exists(instance_id):
-            raise UnknownInstance(instance_id, tuple(self.client.list_all_instances()))
+            _, begun = self.provider.query("SELECT instance_id FROM instances ORDER BY created_at_ms, instance_id")
+            _, waiting = self.provider.query(
+                "SELECT instance_id FROM orchestrator_queue WHERE kind = 'StartOrchestration' ORDER BY id"
+            )
+            raise UnknownInstance(instance_id, tuple(dict.fromkeys(str(row[0]) for row in (*begun, *waiting))))
         return Run(self, instance_id)
 
     def _exists(self, instance_id: str) -> bool:
@@ -301,27 +307,30 @@ class Workbench:
 def _open(
     key: str, path: str | Path, kv_model: kv.KVModel | None, limits: Limits | None, clock: Clock | None
 ) -> _Shared:
-    settings: dict[str, object] = {"kv_model": kv_model, "limits": limits, "clock": clock}
     with _shared_lock:
         state = _shared.get(key) if key != IN_MEMORY else None
         if state is None:
             provider = DuckDBProvider(path, kv_model)
-            settings["kv_model"] = provider.kv_model
             start_ms = max(MANUAL_START_MS, _largest_time(provider))
-            state = _Shared(provider, Registry(), clock or ManualClock(start_ms), limits or Limits(), settings)
+            state = _Shared(provider, Registry(), clock or ManualClock(start_ms), limits or Limits())
             if key != IN_MEMORY:
                 _shared[key] = state
         else:
-            for name, here in settings.items():
-                if here is not None and here != state.settings[name]:
-                    raise StoreOpenWithOtherSettings(path, name, state.settings[name], here)
+            asked = {"kv_model": kv_model, "limits": limits, "clock": clock}
+            there = {"kv_model": state.provider.kv_model, "limits": state.limits, "clock": state.clock}
+            for name, here in asked.items():
+                if here is not None and here != there[name]:
+                    raise StoreOpenWithOtherSettings(path, name, there[name], here)
         state.handles += 1
         return state
 
 
 def _largest_time(provider: DuckDBProvider) -> int:
-    _, rows = provider.query("SELECT max(updated_at_ms) FROM instances")
-    return int(rows[0][0] or 0)
+    _, rows = provider.query(
+        "SELECT max(updated_at_ms) FROM instances UNION ALL SELECT max(enqueued_at_ms) FROM orchestrator_queue"
+        " UNION ALL SELECT max(enqueued_at_ms) FROM worker_queue"
+    )
+    return max(int(row[0] or 0) for row in rows)
 
 
 class Run(Steppable):
@@ -359,34 +368,48 @@ class Run(Steppable):
         return self.outcome
 
     def complete(self, event_id: int, result: object = None) -> None:
-        """Give the waiting activity (or child) that event `event_id` scheduled a result, without running it."""
+        """Give the waiting activity that event `event_id` scheduled a result, without running it.
+
+        Raises `ActivityNotWaiting`, `InstanceFinished`, and `NotJSON` for a result that has no JSON form.
+        """
         text = payload.dump(f"the result for event {event_id}", result)
         self._settle(event_id, lambda execution: ms.ActivityCompleted(self.instance_id, execution, event_id, text))
 
     def fail(self, event_id: int, message: str) -> None:
-        """Let the waiting activity that event `event_id` scheduled fail with a message, without running it."""
-        details = application_error(message, "ActivityFailed")
+        """Let the waiting activity that event `event_id` scheduled fail with a message, without running it.
+
+        Raises `ActivityNotWaiting` or `InstanceFinished`.
+        """
+        details = application_error(payload.storable("the message", message), "ActivityFailed")
         self._settle(event_id, lambda execution: ms.ActivityFailed(self.instance_id, execution, event_id, details))
 
     def _settle(self, event_id: int, outcome: Callable[[int], ms.Message]) -> None:
+        self._check_unfinished()
         pending = self._wb.provider.pending_activities(self.instance_id)
         work = next((each for each in pending if each.id == event_id), None)
         if work is None:
-            waiting = tuple(f"activity {each.name}, event {each.id}" for each in pending)
-            raise InstanceWaiting(self.instance_id, waiting, (f"an event id of these, not {event_id}",))
+            waiting = tuple(f"{each.name}({each.input}) (event {each.id})" for each in pending)
+            raise ActivityNotWaiting(self.instance_id, event_id, waiting)
         self._wb._activities.settle(self.instance_id, event_id, outcome(work.execution_id))  # noqa: SLF001
 
     def raise_event(self, name: str, data: object = None) -> None:
-        """Send it an external event."""
+        """Send it an external event. Raises `InstanceFinished`."""
+        self._check_unfinished()
         self._wb.client.raise_event(self.instance_id, name, data)
 
     def enqueue_event(self, queue: str, data: object = None) -> None:
-        """Put a message into one of its event queues."""
+        """Put a message into one of its event queues. Raises `InstanceFinished`."""
+        self._check_unfinished()
         self._wb.client.enqueue_event(self.instance_id, queue, data)
 
     def cancel(self, reason: str | None = None) -> None:
-        """Ask it to end; it does with its next turn."""
+        """Ask it to end; it does with its next turn. Raises `InstanceFinished`."""
+        self._check_unfinished()
         self._wb.client.cancel_instance(self.instance_id, reason)
+
+    def _check_unfinished(self) -> None:
+        if self.status in FINISHED:
+            raise InstanceFinished(self.instance_id, self.status)
 
     # Looking at it.
 

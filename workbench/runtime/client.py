@@ -60,22 +60,25 @@ class Client:
     def raise_event(self, instance_id: str, event_name: str, data: object = None) -> None:
         """Send an external event; it reaches only a wait that is recorded by then. Raises `UnknownInstance`."""
         self._check_known(instance_id)
+        event_name = payload.storable("an event name", event_name)
         self._send(ms.ExternalRaised(instance_id, event_name, payload.dump(f"the data of {event_name!r}", data)))
 
     def enqueue_event(self, instance_id: str, queue_name: str, data: object = None) -> None:
         """Put a message into an event queue of an instance; it is kept until taken. Raises `UnknownInstance`."""
         self._check_known(instance_id)
+        queue_name = payload.storable("a queue name", queue_name)
         self._send(ms.QueueMessage(instance_id, queue_name, payload.dump(f"a message for {queue_name!r}", data)))
 
     def cancel_instance(self, instance_id: str, reason: str | None = None) -> None:
         """Ask an instance to end; it does with its next turn. Raises `UnknownInstance`."""
         self._check_known(instance_id)
-        self._send(ms.CancelInstance(instance_id, reason or ""))
+        self._send(ms.CancelInstance(instance_id, payload.storable("a reason", reason or "")))
 
     def _send(self, message: ms.Message) -> None:
         self._provider.enqueue([message], self._clock.now_ms())
 
     def _is_known(self, instance_id: str) -> bool:
+        payload.storable("an instance id", instance_id)
         if self._provider.instance(instance_id) is not None:
             return True
         return any(isinstance(each, ms.StartOrchestration) for each in self._provider.pending_messages(instance_id))

@@ -64,15 +64,19 @@ def resume(code: Running, failed: bool, value: Any) -> Any | Finished:
 
 
 def error_text(error: BaseException) -> str:
-    """A failure as it is recorded: `Type: message`, without traceback."""
+    """A failure as it is recorded: `Type: message`, without traceback; half a character is written as its escape."""
     if isinstance(error, WorkbenchError):
-        return f"{type(error).__name__}: {error}"
-    return "".join(traceback.format_exception_only(error)).strip()
+        return type_and_message(error)
+    return _storable("".join(traceback.format_exception_only(error)).strip())
 
 
 def type_and_message(error: BaseException) -> str:
     """An activity's failure as it is recorded: the type's own name and the text, even when it is empty."""
-    return f"{type(error).__name__}: {error}"
+    return _storable(f"{type(error).__name__}: {error}")
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from workbench.runtime.errors import RegistrationConflict, UnknownActivity, UnknownOrchestration
+from workbench.runtime.payload import storable
 from workbench.runtime.tasks import RESERVED_PREFIX
 
 DEFAULT_VERSION = "1.0.0"
@@ -42,6 +43,7 @@ class Registry:
         Raises `RegistrationConflict` when another module has the name and version.
         """
         _check_version(version)
+        storable("the name of an orchestration", name)
         with self._lock:
             versions = self._orchestrations.setdefault(name, {})
             return _register(versions, version, f"orchestration {name!r} version {version}", name, version, function)
@@ -50,6 +52,7 @@ class Registry:
         """Register an activity; says whether its code is new, the same, or changed."""
         if name.startswith(RESERVED_PREFIX):
             raise RegistrationConflict(f"activity name {name!r} uses reserved prefix {RESERVED_PREFIX!r}")
+        storable("the name of an activity", name)
         with self._lock:
             return _register(self._activities, name, f"activity {name!r}", name, "", function)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any, Self
 
+from workbench.runtime.payload import storable
+
 NEW_GUID = "__duroxide_syscall:new_guid"
 UTC_NOW = "__duroxide_syscall:utc_now_ms"
 GET_KV_VALUE = "__duroxide_syscall:get_kv_value"
@@ -51,14 +53,14 @@ class ActivityTask(Task):
         convert: Convert | None = None,
     ) -> None:
         super().__init__(convert)
-        self.name = name
+        self.name = storable("the name of an activity", name)
         self.input = input
-        self.session_id = session_id
+        self.session_id = None if session_id is None else storable("a session id", session_id)
         self.tag: str | None = None
 
     def with_tag(self, tag: str) -> Self:
         """Route it to workers that take this tag; returns the same task."""
-        self.tag = tag
+        self.tag = storable("a tag", tag)
         return self
 
     def describe(self) -> str:
@@ -117,7 +119,7 @@ class EventTask(Task):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self.name = name
+        self.name = storable("the name of an event", name)
 
     def describe(self) -> str:
         """What it asks for, in a few words."""
@@ -131,7 +133,7 @@ class QueueTask(Task):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self.name = name
+        self.name = storable("the name of a queue", name)
 
     def describe(self) -> str:
         """What it asks for, in a few words."""
@@ -145,9 +147,9 @@ class ChildTask(Task):
 
     def __init__(self, name: str, input: str, instance_id: str | None = None, version: str | None = None) -> None:  # noqa: A002
         super().__init__()
-        self.name = name
+        self.name = storable("the name of an orchestration", name)
         self.input = input
-        self.instance_id = instance_id
+        self.instance_id = None if instance_id is None else storable("an instance id", instance_id)
         self.version = version
 
     def describe(self) -> str:
@@ -162,9 +164,9 @@ class DetachedTask(Task):
 
     def __init__(self, name: str, input: str, instance_id: str, version: str | None = None) -> None:  # noqa: A002
         super().__init__()
-        self.name = name
+        self.name = storable("the name of an orchestration", name)
         self.input = input
-        self.instance_id = instance_id
+        self.instance_id = storable("an instance id", instance_id)
         self.version = version
 
     def describe(self) -> str:
