@@ -24,6 +24,7 @@
         ├── NoSuchFile           FileNotFoundError
         ├── UnreadableFile                     the file is there and cannot be read
         ├── NotADatabase                       the file is something else
+        ├── NotAStore                          a file to look at, not one to write to
         ├── NoHistory                          a database, but none of orchestrations
         ├── DamagedHistory                     a history row cannot be trusted
         ├── StoreLocked                        another process has the file
@@ -228,7 +229,8 @@ class NotStorable(WorkbenchError, ValueError):
         position = next(i for i, c in enumerate(text) if "\ud800" <= c <= "\udfff")
         self.position = position
         super().__init__(
-            f"{what} cannot be stored as UTF-8: character {position} is the lone surrogate U+{ord(text[position]):04X}"
+            f"{what} cannot be stored as UTF-8: its character {position + 1} is the lone surrogate "
+            f"U+{ord(text[position]):04X}"
         )
 
 
@@ -263,6 +265,17 @@ class NotADatabase(StoreError):
         self.path = str(path)
         super().__init__(
             f"{Path(path).name} is neither a duroxide database, nor a workbench store, nor a JSON recording: {reason}"
+        )
+
+
+class NotAStore(StoreError):
+    """The file has another format, which can be looked at but not written to."""
+
+    def __init__(self, path: str | Path, what: str) -> None:
+        self.path = str(path)
+        super().__init__(
+            f"{Path(path).name} is {what}, not a workbench store, and nothing was written to it; "
+            "look at it with open_source(path), or name another file"
         )
 
 
