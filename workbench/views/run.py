@@ -107,7 +107,7 @@ def standing(run: RunLike, turns: Sequence[Turn]) -> str:
     """How the run stands: its status after how many turns, with what came out."""
     count = words.counted(len(turns), "turn")
     if not turns:
-        return "not started: no turn has been made"
+        return "not started: no turn has been made" if run.status == "Pending" else "its history cannot be read"
     last = turns[-1]
     if last.divergence is not None:
         return f"diverged in turn {last.address}"
