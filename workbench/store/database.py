@@ -68,10 +68,11 @@ class Database:
     `StatementRefused`.
     """
 
-    def __init__(self, root: Cursor, kv_model: KVModel, path: Path | None = None) -> None:
+    def __init__(self, root: Cursor, kv_model: KVModel, path: Path | None = None, healing: object = None) -> None:
         self.path = path
         self.name = ":memory:" if path is None else path.name
         self.kv_model = kv_model
+        self.healing = healing
         self.identity = None if path is None else file_identity(path)
         self.changes = Changes()
         self.users = 0

@@ -18,6 +18,7 @@ import duckdb
 from workbench.runtime.errors import (
     NoHistory,
     NotADatabase,
+    NotAStore,
     StatementRefused,
     StoreError,
     StoreLocked,
@@ -25,6 +26,7 @@ from workbench.runtime.errors import (
 )
 from workbench.runtime.kv import DELTA, KVModel
 from workbench.store.database import Cursor, Database, file_identity
+from workbench.store.healing import Healing, heal
 from workbench.store.versions import NEWEST_OF, migrate, model_of, version_to_open
 
 # DuckDB would fetch an extension from the net for a file that looks like another database.
@@ -47,19 +49,19 @@ def open_memory(kv_model: KVModel | None) -> Database:
     return database
 
 
-def open_file(path: str | Path, kv_model: KVModel | None) -> Database:
+def open_file(path: str | Path, kv_model: KVModel | None, heals: bool = True) -> Database:
     """The database of a file, shared within this process; give it back with `release`.
 
-    A file that does not exist is made, as `"delta"` unless `kv_model` says otherwise; an older one is migrated. All
-    locks in the file are dropped, as nobody can hold one any more. Raises `NotADatabase`, `NoHistory`,
-    `StoreTooNew`, `StoreModelMismatch`, `StoreLocked`, `StoreOpenWithOtherSettings` or `StoreFileGone`, each before
-    anything in the file is changed.
+    A file that does not exist is made, as `"delta"` unless `kv_model` says otherwise; an older one is migrated, and
+    what the migration finds half-way is healed unless `heals` is False. All locks in the file are dropped, as nobody
+    can hold one any more. Raises `NotADatabase`, `NoHistory`, `StoreTooNew`, `StoreModelMismatch`, `StoreLocked`,
+    `StoreOpenWithOtherSettings` or `StoreFileGone`, each before anything in the file is changed.
     """
     resolved = Path(path).resolve()
     with _registry_lock:
         database = _database_here(resolved)
         if database is None:
-            database = _open_first(resolved, kv_model)
+            database = _open_first(resolved, kv_model, heals)
             _open[resolved] = database
         elif kv_model is not None and kv_model != database.kv_model:
             raise StoreOpenWithOtherSettings(resolved, "kv_model", database.kv_model, kv_model)
@@ -137,7 +139,7 @@ def _database_here(resolved: Path) -> Database | None:
     return database
 
 
-def _open_first(path: Path, kv_model: KVModel | None) -> Database:
+def _open_first(path: Path, kv_model: KVModel | None, heals: bool) -> Database:
     if not path.exists():
         _create(path, kv_model or DELTA)
     # Looked at read-only first: a file that is refused must not even have its write-ahead log folded in.
@@ -149,24 +151,27 @@ def _open_first(path: Path, kv_model: KVModel | None) -> Database:
         connection.close()
     root = _connect(path, read_only=False)
     try:
-        _prepare(root, version, target)
+        healing = _prepare(root, version, target, heals)
     except duckdb.Error as error:
         root.close()
         raise StatementRefused(path.name, str(error)) from error
     except BaseException:
         root.close()
         raise
-    return Database(root, model_of(target), path)
+    return Database(root, model_of(target), path, healing)
 
 
-def _prepare(root: Cursor, version: int, target: int) -> None:
-    """Migrate and drop all locks, in one transaction."""
+def _prepare(root: Cursor, version: int, target: int, heals: bool) -> Healing:
+    """Migrate, heal, and drop all locks, in one transaction."""
     root.execute("BEGIN TRANSACTION")
     migrate(root, version, target)
+    crosses = model_of(version) != model_of(target)
+    healing = heal(root) if heals and crosses else Healing()
     root.execute("DELETE FROM instance_locks")
     root.execute("UPDATE orchestrator_queue SET lock_token = NULL WHERE lock_token IS NOT NULL")
     root.execute("UPDATE worker_queue SET lock_token = NULL, locked_until_ms = NULL WHERE lock_token IS NOT NULL")
     root.execute("COMMIT")
+    return healing
 
 
 def _create(path: Path, kv_model: KVModel) -> None:
@@ -210,4 +215,19 @@ def _opening_error(path: Path, error: duckdb.Error) -> StoreError:
         return StoreError(f"{path.name} is open in this process through duckdb itself; close that connection first")
     if isinstance(error, duckdb.PermissionException) or "Permission denied" in text:
         return StoreError(f"{path.name} cannot be opened: permission denied")
+    other = _other_format(path)
+    if other is not None:
+        return NotAStore(path, other)
     return NotADatabase(path, text.splitlines()[0].replace(str(path), path.name))
+
+
+def _other_format(path: Path) -> str | None:
+    """What else a file is that can be looked at, by how it begins."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(64)
+    except OSError:
+        return None
+    if head.startswith(b"SQLite format 3\x00"):
+        return "a SQLite database"
+    return "a JSON file" if head.lstrip().startswith(b"{") else None

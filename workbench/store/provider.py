@@ -23,8 +23,10 @@ from workbench.runtime.provider import (
 )
 from workbench.store import claiming, committing, deleting, histories, queues
 from workbench.store.database import Database
+from workbench.store.healing import Healing
 from workbench.store.kv import kv_tables
 from workbench.store.opening import open_file, open_memory, release
+from workbench.store.verifying import Disagreement, verify
 
 _READS = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
 
@@ -34,7 +36,9 @@ class DuckDBProvider(Provider):
 
     `path` names the file, made if it is not there; `":memory:"` is a store of its own each time. `kv_model` is
     `"delta"` (spec 000) or `"per-turn"` (spec 001): without it a new store is `"delta"` and a file keeps its model.
-    A version 1 or 2 file asked for as `"delta"` is migrated.
+    A version 1 or 2 file asked for as `"delta"` is migrated, and its instances that are mid-execution are healed from
+    their histories (`healing` says which, and what could not be); with `heal=False` they keep what they have, and
+    those that read a key before they write it will diverge, as spec 000 says.
 
     Any thread may call. Opening a path that this process has open shares the store; each provider is closed on its
     own, and the last one releases the file. Raises `NotADatabase`, `NoHistory`, `StoreTooNew`, `StoreModelMismatch`,
@@ -46,12 +50,12 @@ class DuckDBProvider(Provider):
     >>> provider.close()
     """
 
-    def __init__(self, path: str | Path = ":memory:", kv_model: KVModel | None = None) -> None:
+    def __init__(self, path: str | Path = ":memory:", kv_model: KVModel | None = None, heal: bool = True) -> None:
         if kv_model not in (None, DELTA, PER_TURN):
             raise ValueError(f"kv_model is {DELTA!r} or {PER_TURN!r}, not {kv_model!r}")
         self._name = str(path) if str(path) == ":memory:" else Path(path).name
         self._database: Database | None = (
-            open_memory(kv_model) if str(path) == ":memory:" else open_file(path, kv_model)
+            open_memory(kv_model) if str(path) == ":memory:" else open_file(path, kv_model, heal)
         )
         self.path = self._database.path
         self.kv_model = self._database.kv_model
@@ -240,6 +244,15 @@ class DuckDBProvider(Provider):
         """The largest time (ms) at which anything in the store happened; None when it is empty."""
         with self._store.reading() as cursor:
             return histories.latest_ms(cursor)
+
+    @property
+    def healing(self) -> Healing:
+        """What the migration healed when this process opened the file."""
+        return self._store.healing if isinstance(self._store.healing, Healing) else Healing()
+
+    def verify(self) -> list[Disagreement]:
+        """Every row of the KV tables that is not what the histories say, times included; empty when all is well."""
+        return verify(self)
 
     def query(
         self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()
