@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -11,6 +11,7 @@ import ipywidgets as widgets
 import traitlets
 
 from workbench.panels.html_view import HtmlView
+from workbench.runtime.errors import WorkbenchError
 from workbench.views import page
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -20,26 +21,29 @@ class Panel:
     """Composed of widgets, never one itself. Subclasses give `_build`, `_refresh` and `static_html`.
 
     Handlers run on any thread (JupyterLab runs them beside a busy cell), so one re-entrant lock stands around each.
-    An error in a handler appears in the panel and leaves it usable.
+    An error in a handler appears in the panel and leaves it usable; a call from a cell raises it.
     """
-
-    name = "Panel"
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._cleanup = ExitStack()
+        self._depth = 0
         self.error: str | None = None
-        self._status = HtmlView()
-        content = self._build()
-        self.root = widgets.VBox([*content, self._status])
-        self.root.add_class("workbench-panel")
+        self.dark = False
+        self._alert = HtmlView(on_drawn=self._guarded(self._drawn))
+        self.root = widgets.VBox()
         self._cleanup.callback(close_tree, self.root)
+        self.root.children = self._build()
+        for name in ("workbench", "workbench-panel"):
+            self.root.add_class(name)
         self._refresh()
 
     def _build(self) -> list[widgets.Widget]:
+        """The widgets of the panel, from top to bottom; `self._alert` must be one of them."""
         raise NotImplementedError
 
     def _refresh(self) -> None:
+        """Bring every widget to what the focus says; doing it twice is doing it once."""
         raise NotImplementedError
 
     def static_html(self) -> str:
@@ -53,33 +57,49 @@ class Panel:
         owner.observe(guarded, list(names))
         self._cleanup.callback(owner.unobserve, guarded, list(names))
 
-    def _button(self, label: str, handler: Callable[[], None], tooltip: str = "") -> widgets.Button:
-        button = widgets.Button(description=label, tooltip=tooltip or label)
+    def _on_click(self, button: widgets.Button, handler: Callable[[], None]) -> None:
         guarded = self._guarded(lambda _: handler())
         button.on_click(guarded)
         self._cleanup.callback(button.on_click, guarded, remove=True)
-        return button
 
     def _guarded(self, handler: Callable[[Any], None]) -> Callable[[Any], None]:
-        """The handler under the lock; what it raises is shown in the panel."""
+        """The handler under the lock; what it or a handler inside it raises is shown in the panel."""
 
         def run(argument: Any) -> None:
             with self._lock:
+                if self._depth == 0:
+                    self._show_error(None)
+                self._depth += 1
                 try:
                     handler(argument)
-                    self._show_error(None)
                 except Exception as error:  # noqa: BLE001 (whatever it is, the user must see it here)
                     self._show_error(error)
+                finally:
+                    self._depth -= 1
 
         return run
 
     def _show_error(self, error: Exception | None) -> None:
-        self.error = None if error is None else f"{type(error).__name__}: {error}"
-        self._status.html = "" if self.error is None else page.alert(self.error)
+        named = "" if isinstance(error, WorkbenchError) else f"{type(error).__name__}: "
+        self.error = None if error is None else f"{named}{error}"
+        self._alert.html = "" if self.error is None else page.alert(self.error)
+
+    def _drawn(self, dark: bool) -> None:
+        """A front-end shows the panel, or changed its theme.
+
+        Each widget answers: JupyterLab hands what comes later from a widget that has answered a front-end to a
+        thread of its own, so that the panel works beside a busy cell. Where that is not so, nothing is lost.
+        """
+        self.dark = dark
+        for widget in tree(self.root):
+            if isinstance(widget, widgets.DOMWidget):
+                widget.send_state("_view_name")
+        self._refresh()
 
     def close(self) -> None:
         """Undo everything: widgets, observers, handlers. May be called again."""
-        self._cleanup.close()
+        with self._lock:
+            self._cleanup.close()
 
     def __enter__(self) -> Panel:
         return self
@@ -90,16 +110,24 @@ class Panel:
     # Showing.
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        view = {"version_major": 2, "version_minor": 0, "model_id": self.root.model_id}
-        return {WIDGET_VIEW: view, "text/html": self.static_html(), "text/plain": repr(self)}
+        bundle: dict[str, Any] = {"text/html": self.static_html(), "text/plain": repr(self)}
+        if self.root.comm is not None:
+            bundle[WIDGET_VIEW] = {"version_major": 2, "version_minor": 0, "model_id": self.root.model_id}
+        return bundle
 
 
-def close_tree(widget: widgets.Widget) -> None:
-    """Close a widget with its children, layout and style; `Widget.close` closes only itself."""
+def tree(widget: widgets.Widget) -> Iterator[widgets.Widget]:
+    """A widget, its children, and their layouts and styles, which are widgets too; the innermost first."""
     for child in getattr(widget, "children", ()):
-        close_tree(child)
+        yield from tree(child)
     for part in ("layout", "style"):
         owned = getattr(widget, part, None)
         if isinstance(owned, widgets.Widget):
-            owned.close()
-    widget.close()
+            yield owned
+    yield widget
+
+
+def close_tree(widget: widgets.Widget) -> None:
+    """Close a widget with all that is in it; `Widget.close` closes only itself."""
+    for each in list(tree(widget)):
+        each.close()

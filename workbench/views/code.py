@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from workbench.runtime.lines import Chain, Line, function_source, user_line
 from workbench.runtime.operations_before import counts_of
-from workbench.runtime.turn import Turn
+from workbench.runtime.turn import Operation, Turn
 from workbench.views import page, words
 from workbench.views.characters import visible
 from workbench.views.markup import Html, element
@@ -18,6 +18,7 @@ LONGEST_SOURCE_LINE = 84
 MOST_LINES = 41
 """Lines of a longer function that are shown around the current one."""
 
+LOOKED_AT = "→"
 State = Literal["here", "diverged"]
 Hits = Mapping[int, int]
 """How often operations were made on a line of the file."""
@@ -69,8 +70,11 @@ def hits(turn: Turn, function: Line) -> dict[int, int]:
     return found
 
 
-def code_part(turn: Turn, waiting: str) -> Html:
-    """The function that the turn's code stands in, its line marked, with what it waits for and its locals."""
+def code_part(turn: Turn, waiting: str, operation: Operation | None = None) -> Html:
+    """The function that the turn's code stands in, its line marked, with what it waits for and its locals.
+
+    With an operation that is looked at, its line is marked too, and the locals are those of that moment.
+    """
     if not turn.has_code:
         return page.part(
             page.title("Code"), page.sentence("No code was given: the turn is shown from its events alone.")
@@ -80,19 +84,34 @@ def code_part(turn: Turn, waiting: str) -> Html:
     last = next((each.chain for each in reversed((*turn.replayed, *turn.operations)) if each.chain), ())
     stands = "diverged here" if diverged and chain else "parked here" if chain else "has ended"
     local_values = turn.divergence.local_values if turn.divergence is not None else turn.parked_locals
-    pieces = [code_view(chain or last, turn, "diverged" if diverged else "here", marked=bool(chain))]
+    looked_at = None if operation is None else user_line(operation.chain)
+    if operation is not None and looked_at is not None:
+        stands += f" · looking at line {words.line_number(looked_at)}"
+        local_values = operation.local_values
+        if not _same_function(looked_at, user_line(chain or last)):
+            chain = last = ()
+    source = code_view(chain or last, turn, "diverged" if diverged else "here", bool(chain), looked_at)
+    pieces = [source]
     pieces += [page.sentence(f"waiting: {waiting}")] if waiting and not diverged else []
-    if len(words.user_chain(chain)) > 1:
-        pieces.append(page.sentence(words.chain_in_words(chain)))
+    called = chain if operation is None else operation.chain
+    if len(words.user_chain(called)) > 1:
+        pieces.append(page.sentence(words.chain_in_words(called)))
     if local_values:
         named = "  ".join(f"{words.shown(name)}={words.shown(value)}" for name, value in local_values)
         pieces.append(element("p", "locals ", element("span", named, css="mono"), css="after break"))
     return page.part(page.title(f"Code · {stands}"), *pieces)
 
 
-def code_view(chain: Chain, turn: Turn, state: State, marked: bool = True) -> Html:
-    """The function of a chain's innermost line, numbered, with hit counts; the line itself is marked."""
-    line = user_line(chain)
+def _same_function(line: Line, other: Line | None) -> bool:
+    return other is not None and (line.file, line.first_line) == (other.file, other.first_line)
+
+
+def code_view(chain: Chain, turn: Turn, state: State, marked: bool = True, looked_at: Line | None = None) -> Html:
+    """The function of a chain's innermost line, numbered, with hit counts; the line itself is marked.
+
+    So is the line that is looked at; without a chain it is the function of that line.
+    """
+    line = user_line(chain) or looked_at
     lines = [] if line is None else function_lines(line)
     if line is None or not lines:
         return page.sentence("The source is not to be had.")
@@ -101,7 +120,9 @@ def code_view(chain: Chain, turn: Turn, state: State, marked: bool = True) -> Ht
     shown = lines[start : start + MOST_LINES]
     counts = hits(turn, line)
     offset = line.line - words.line_number(line)
-    source = source_lines(shown, {each.number: counts.get(each.number + offset, 0) for each in shown}, state, marked)
+    numbered = {each.number: counts.get(each.number + offset, 0) for each in shown}
+    also = 0 if looked_at is None else looked_at.line - offset
+    source = source_lines(shown, numbered, state, marked, looked_at=also)
     above, below = start, len(lines) - start - len(shown)
     return Html(
         "".join(
@@ -115,17 +136,27 @@ def code_view(chain: Chain, turn: Turn, state: State, marked: bool = True) -> Ht
 
 
 def source_lines(
-    lines: Sequence[ExcerptLine], counts: Hits, state: State, marked: bool = True, mark: str = "▶", edge: str = ""
+    lines: Sequence[ExcerptLine],
+    counts: Hits,
+    state: State,
+    marked: bool = True,
+    mark: str = "▶",
+    edge: str = "",
+    looked_at: int = 0,
 ) -> Html:
-    """Source as `pre`, one line each: mark, number, hit count, code; it reads the same without its style."""
+    """Source as `pre`, one line each: mark, number, hit count, code; it reads the same without its style.
+
+    `looked_at` is the number of a line that is marked beside the one where the code stands (0: none).
+    """
     digits = max(len(str(each.number)) for each in lines)
     most = max(map(len, (f"×{count}" for count in counts.values() if count)), default=0)
     written = []
     for each, code in zip(lines, coloured([each.text for each in lines]), strict=True):
         here = each.current and marked
         hit = f"×{counts[each.number]}" if counts.get(each.number) else ""
-        gutter = f"{mark if here else ' '} {each.number:>{digits}} {hit:<{most}}{' ' if most else ''}{edge} "
-        css = state if here else ""
+        sign = mark if here else LOOKED_AT if each.number == looked_at else " "
+        gutter = f"{sign} {each.number:>{digits}} {hit:<{most}}{' ' if most else ''}{edge} "
+        css = f"{state if here else ''} {'looked-at' if each.number == looked_at else ''}".strip()
         current = "true" if here else None
         number = element("span", gutter, css="number")
         written.append(element("span", number, code, Html("\n"), css=css, aria_current=current))

@@ -23,12 +23,15 @@ LONGEST_TITLE = 400
 _DELTA_HEADS = {kv.DELTA: "delta (kv_delta)", kv.PER_TURN: "delta (not in this model)"}
 
 
-def shown_keys(turn: Turn, every_key: bool = False) -> tuple[list[KeyChange], int]:
-    """The keys to show, and how many are left out: those that changed, or all that a diverged turn was given."""
+def shown_keys(turn: Turn, every_key: bool = False, focus: str | None = None) -> tuple[list[KeyChange], int]:
+    """The keys to show, and how many are left out: those that changed, or all that a diverged turn was given.
+
+    The key that is looked at is always among them, if there is one of that name.
+    """
     every = key_changes(turn)
     if every_key or turn.divergence is not None:
         return every[:MOST_ROWS], max(0, len(every) - MOST_ROWS)
-    changed = [each for each in every if each.changed]
+    changed = [each for each in every if each.changed or each.key == focus]
     return changed[:MOST_ROWS], len(every) - len(changed[:MOST_ROWS])
 
 
@@ -59,19 +62,23 @@ def none_changed(count: int) -> str:
     return f"no key changed; {words.counted(count, 'key')} in all" if count else NO_KEYS
 
 
-def keys_part(turn: Turn, every_key: bool = False, focus: str | None = None) -> Html:
-    """The keys as a table; each key moves the focus to it, and `focus` is the key that has it."""
-    kept, left_out = shown_keys(turn, every_key)
+def keys_part(turn: Turn, every_key: bool = False, focus: str | None = None, about_focus: Html | None = None) -> Html:
+    """The keys as a table; each key moves the focus to it, and `focus` is the key that has it.
+
+    `about_focus` is what there is to say about that key.
+    """
+    kept, left_out = shown_keys(turn, every_key, focus)
+    about = [] if about_focus is None else [page.sentence(about_focus)]
     if turn.divergence is not None:
         caption = f"Key-value store given to turn {turn.divergence.turn}"
     else:
         caption = f"Key-value store after turn {turn.number}{'' if every_key else ' · changed keys'}"
     if not kept:
-        return page.part(page.title(caption), page.sentence(none_changed(left_out)), css="wide")
+        return page.part(page.title(caption), page.sentence(none_changed(left_out)), *about, css="wide")
     poisoned = poisoned_keys(turn)
     rows = [_table_row(turn, each, poisoned, each.key == focus) for each in kept]
     more = [page.sentence(f"{words.counted(left_out, 'key')} unchanged")] if left_out else []
-    return page.part(page.table(caption, _columns(turn), rows), *more, css="wide")
+    return page.part(page.table(caption, _columns(turn), rows), *more, *about, css="wide")
 
 
 def poisoned_keys(turn: Turn) -> frozenset[str]:
@@ -108,7 +115,7 @@ def _columns(turn: Turn) -> tuple[page.Column, ...]:
         page.Column("snapshot (kv_store)", "mono"),
         page.Column(_DELTA_HEADS[turn.kv_model], "mono"),
         page.Column("what a client reads", "mono"),
-        page.Column("bytes", "right"),
+        page.Column("bytes", "right optional"),
     )
 
 

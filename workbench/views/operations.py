@@ -14,7 +14,7 @@ from workbench.runtime.turn import Operation, Turn
 from workbench.views import layout, page, words
 from workbench.views.arrivals import woken_in_words
 from workbench.views.differences import recorded_in_words
-from workbench.views.markup import Html, element, focusable, join
+from workbench.views.markup import Html, element, focusable, join, key_address
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +23,8 @@ SIGNS: Final = {"replayed": "=", "new": "+", "diverged": "✗", "refused": "−"
 NOTES: Final = {"replayed": "as recorded", "new": "new", "refused": "refused by a limit"}
 MOST_ROWS = 500
 """Rows of a table; more are counted, not shown."""
-MOST_REPLAYED = 60
+MOST_REPLAYED = 24
+"""Rows of the fold; before the turn that is looked at there may be thousands."""
 
 _COLUMNS = (
     page.Column("", "sign"),
@@ -37,7 +38,7 @@ _COLUMNS = (
 class OperationRow(NamedTuple):
     """One row in words. `old` and `new` are set where a recorded value is another one now; `what` then leads to them.
 
-    `address` is what a click moves the focus to; a read has none.
+    `address` is what a click moves the focus to: the operation, or the key that was read.
     """
 
     sign: str
@@ -80,17 +81,47 @@ def operation_lines(turn: Turn) -> list[str]:
     return [*lines, *_left_out(len(rows), MOST_ROWS)]
 
 
-def operations_part(turn: Turn, focus: str = "") -> Html:
-    """The turn's operations as a table, those replayed on the way to it folded above; `focus` is an address."""
+def address_of(turn: Turn, operation: Operation) -> str | None:
+    """The address of an operation that this turn made or made again: `1.2.1`; a read has none."""
+    if operation.state == "diverged" and turn.divergence is not None:
+        return turn.divergence.address
+    return None if operation.number is None else f"{turn.execution_id}.{operation.turn}.{operation.number}"
+
+
+def operation_addresses(turn: Turn) -> list[str]:
+    """The addresses of the turn's own operations, in order."""
+    return [address for each in turn.operations if (address := address_of(turn, each)) is not None]
+
+
+def operation_at(turn: Turn, address: str) -> Operation | None:
+    """The turn's own operation with this address, or None."""
+    return next((each for each in turn.operations if address and address_of(turn, each) == address), None)
+
+
+def operations_part(turn: Turn, focus: str = "", key: str | None = None) -> Html:
+    """The turn's operations as a table, those replayed on the way to it folded below.
+
+    `focus` is the address of the operation that is looked at, `key` the key.
+    """
     rows = operation_rows(turn)
+    looked_at = frozenset({focus} if key is None else {focus, key_address(key)})
     caption = ", ".join(
         part for part in (f"Turn {turn.number} · {woken_in_words(turn)}", operations_in_words(turn)) if part
     )
-    pieces = [page.table(caption, _COLUMNS, [_table_row(row, focus) for row in rows[:MOST_ROWS]])]
+    pieces = [page.table(caption, _COLUMNS, [_table_row(row, looked_at) for row in rows[:MOST_ROWS]])]
     if not rows:
         pieces = [page.title(caption), page.sentence("No operation in this turn.")]
     pieces += [page.sentence(each) for each in _left_out(len(rows), MOST_ROWS)]
-    return page.part(*_folded(turn), *pieces)
+    return page.part(*pieces, *_folded(turn))
+
+
+def replayed_table(turn: Turn, number: int, key: str | None = None) -> Html:
+    """What this turn made again of turn `number` on its way; `key` is the key that is looked at."""
+    function = main_function(turn)
+    looked_at = frozenset() if key is None else frozenset({key_address(key)})
+    again = [each for each in turn.replayed if each.turn == number][:MOST_ROWS]
+    rows = [_table_row(_row(turn, each, function), looked_at) for each in again]
+    return page.table(f"Turn {turn.number}, replaying turn {number}", _COLUMNS, rows)
 
 
 def _folded(turn: Turn) -> Iterator[Html]:
@@ -100,7 +131,7 @@ def _folded(turn: Turn) -> Iterator[Html]:
     rows = [_table_row(_row(turn, each, function)) for each in turn.replayed[-MOST_REPLAYED:]]
     hidden = len(turn.replayed) - len(rows)
     before = [page.sentence(f"… {words.counted(hidden, 'step')} before these")] if hidden else []
-    summary = element("summary", f"replayed: {replayed_in_words(turn)}")
+    summary = element("summary", f"replayed before: {replayed_in_words(turn)}")
     yield element("details", summary, *before, page.table("", _COLUMNS, rows))
 
 
@@ -173,13 +204,13 @@ def _row(turn: Turn, operation: Operation, function: Line | None) -> OperationRo
         NOTES.get(operation.state, "") if read is None else provenance(read),
         "" if operation.event_id is None else str(operation.event_id),
         words.place_in(operation.chain, function),
-        None if operation.number is None else f"{turn.execution_id}.{operation.turn}.{operation.number}",
+        address_of(turn, operation) if read is None else key_address(read.key),
     )
     if operation.state != "diverged" or divergence is None:
         return row
     recorded, now = divergence.recorded, operation.signature
     event = "" if recorded is None or divergence.kind in ("added", "moved") else str(recorded.event_id)
-    row = row._replace(event=event, address=divergence.address)
+    row = row._replace(event=event)
     if recorded is not None and now is not None and now[:2] == (ev.KV_SET, recorded.key) and recorded.type == ev.KV_SET:
         old, new = (f'"{words.shown(str(value))}"' for value in (recorded.value, now[2]))
         return row._replace(what=f"set {words.shown(str(now[1]))} = ", note="recorded → now", old=old, new=new)
@@ -196,11 +227,11 @@ def _missing(divergence: Divergence, function: Line | None) -> list[OperationRow
     return [OperationRow("✗", what, "recorded, not made now", str(event.event_id), place, divergence.address)]
 
 
-def _table_row(row: OperationRow, focus: str = "") -> page.TableRow:
+def _table_row(row: OperationRow, looked_at: frozenset[str] = frozenset()) -> page.TableRow:
     what: Sequence[str] = [row.what]
     if row.new:
         what = [row.what, page.before_and_after(row.old, row.new)]
-    cell = join(what) if row.address is None else focusable(join(what), row.address, current=row.address == focus)
+    cell = join(what) if row.address is None else focusable(join(what), row.address, current=row.address in looked_at)
     tint = page.TINTS.get(row.sign, "")
     return page.TableRow((row.sign, cell, row.note, row.event, row.place.removeprefix("line ")), tint)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from workbench.views.markup import Html, element, escape, join
+from workbench.views.markup import Html, element, join
 from workbench.views.style import css
 
 Tint = Literal["added", "removed", "changed", ""]
@@ -35,10 +35,9 @@ def rendering(*pieces: str) -> str:
     return f'<div class="workbench">{element("style", Html(css()))}{join(pieces)}</div>'
 
 
-def alert(text: str) -> str:
+def alert(text: str) -> Html:
     """An error that screen readers announce: what a panel shows when a handler failed."""
-    frame = f'<div class="workbench workbench-alert" role="alert">{element("style", Html(css()))}'
-    return f"{frame}{escape(text)}</div>"
+    return element("div", text, css="alert", role="alert")
 
 
 def head(name: str, what: str, badge: str = "", badge_css: str = "") -> Html:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from workbench.runtime.divergence import Read
 from workbench.runtime.kv import DELTA, PER_TURN, KVModel
-from workbench.runtime.turn import Turn
+from workbench.runtime.turn import Operation, Turn
 from workbench.views import divergence, layout, page, words
+from workbench.views.addresses import diverged_turn, turn_at
 from workbench.views.arrivals import woken_in_words
 from workbench.views.code import code_part
 from workbench.views.key_table import keys_part
-from workbench.views.markup import Html
-from workbench.views.operations import operations_part, provenance, waiting_in_words
+from workbench.views.look import Look, Picture
+from workbench.views.markup import Html, element
+from workbench.views.operations import operation_at, operations_part, provenance, replayed_table, waiting_in_words
 from workbench.views.strip import strip
 from workbench.views.turn import standing
+from workbench.views.writers import writers
 
 TITLES: dict[KVModel, str] = {
     PER_TURN: "First design: every turn writes kv_store",
@@ -23,76 +25,96 @@ TITLES: dict[KVModel, str] = {
 }
 
 
-class Pair(NamedTuple):
-    """The turns of the same orchestration on the first design and on the delta design."""
+class Pair:
+    """The turns of the same orchestration on the first design and on the delta design.
 
-    first: Sequence[Turn]
-    fixed: Sequence[Turn]
+    `both` are the turns of whichever went further, with the one that diverged on the first design in its place.
+    """
 
-    @property
-    def addresses(self) -> list[str]:
-        """The addresses of all turns, of whichever went further."""
-        return list(dict.fromkeys(turn.address for turn in (*self.fixed, *self.first)))
+    def __init__(self, first: Sequence[Turn], fixed: Sequence[Turn]) -> None:
+        self.first = tuple(first)
+        self.fixed = tuple(fixed)
+        merged = {turn.address: turn for turn in (*first, *fixed)}
+        merged |= {turn.address: turn for turn in first if turn.divergence is not None}
+        self.both = tuple(sorted(merged.values(), key=lambda turn: (turn.execution_id, turn.number)))
 
 
 def opening(pair: Pair) -> str:
     """The address where the panel opens: the first divergence, else the last turn."""
-    diverged = next((turn for turn in pair.first if turn.divergence is not None), None)
-    return diverged.address if diverged is not None else pair.addresses[-1] if pair.addresses else ""
+    turn = diverged_turn(pair.first) or (pair.both[-1] if pair.both else None)
+    return "" if turn is None else turn.address
 
 
 def line(pair: Pair) -> str:
     """Both outcomes in one line."""
-    who = words.shown(pair.fixed[-1].orchestration if pair.fixed else "")
+    who = words.shown(pair.both[-1].orchestration if pair.both else "")
     return f"{who}: first design {_outcome(pair.first)}; delta design {_outcome(pair.fixed)}"
 
 
 def text(pair: Pair) -> str:
     """A row a turn, both models, and what explains the divergence."""
     rows = [("turn", "woken by", "first design", "delta design")]
-    for address in pair.addresses:
-        first, fixed = _at(pair.first, address), _at(pair.fixed, address)
-        either = fixed or first
-        woken = "" if either is None else woken_in_words(either).removeprefix("woken by ")
-        rows.append((address, woken, _story(first), _story(fixed)))
+    for turn in pair.both:
+        woken = woken_in_words(turn_at(pair.fixed, turn.address) or turn).removeprefix("woken by ")
+        first, fixed = (turn_at(turns, turn.address) for turns in (pair.first, pair.fixed))
+        rows.append((turn.address, woken, _story(first), _story(fixed)))
     lines = [line(pair), *("  " + each for each in layout.table(rows))]
-    diverged = next((turn.divergence for turn in pair.first if turn.divergence is not None), None)
-    return "\n".join([*lines, *([] if diverged is None else [diverged.text()])])
+    diverged = diverged_turn(pair.first)
+    if diverged is not None and diverged.divergence is not None:
+        lines.append(diverged.divergence.text())
+    return "\n".join(lines)
 
 
-def html(pair: Pair, address: str) -> str:
-    """Both models at one turn, without a kernel."""
-    return page.rendering(header(pair, address), body(pair, address))
+def picture(pair: Pair, look: Look) -> Picture:
+    """Both models at one turn; in the strip the turn that diverged on the first design is marked."""
+    return Picture(_head(pair), strip(pair.both, look.turn, look.key), _body(pair, look))
 
 
-def header(pair: Pair, address: str) -> Html:
-    """Who this is, how both ended, and the strip of turns."""
-    turns = pair.fixed if len(pair.fixed) >= len(pair.first) else pair.first
-    name = words.shown(turns[-1].orchestration) if turns else "No turn"
-    badge, badge_css = ("✗ diverged on the first design", "badge-bad") if _diverged(pair.first) else ("= same", "")
-    head = page.head(name, "the same code and the same turns on both KV models", badge, badge_css)
-    return Html(head + strip(turns, address))
+def _head(pair: Pair) -> Html:
+    """Who this is, and how both ended."""
+    name = words.shown(pair.both[-1].orchestration) if pair.both else "No turn"
+    diverged = diverged_turn(pair.first)
+    badge = ("= same", "") if diverged is None else (f"✗ first design {_outcome(pair.first)}", "badge-bad")
+    return page.head(name, "the same code and the same turns on both KV models", *badge)
 
 
-def body(pair: Pair, address: str) -> Html:
+def _body(pair: Pair, look: Look) -> Html:
     """The two models beside each other at one turn, the explanation above them."""
-    first, fixed = _at(pair.first, address), _at(pair.fixed, address)
-    card = Html("") if first is None or first.divergence is None else divergence.card(first.divergence)
-    return Html(card + page.row(_side(pair.first, first, PER_TURN), _side(pair.fixed, fixed, DELTA)))
+    first = turn_at(pair.first, look.turn)
+    if first is None or first.divergence is None:
+        card, there = Html(""), 0
+    else:
+        card, there = divergence.card(first.divergence), first.divergence.recorded_turn
+    sides = (_side(pair.first, look, PER_TURN), _side(pair.fixed, look, DELTA, there))
+    return Html(card + element("div", *sides, css="sides"))
 
 
-def _side(turns: Sequence[Turn], turn: Turn | None, kv_model: KVModel) -> Html:
+def _side(turns: Sequence[Turn], look: Look, kv_model: KVModel, there: int = 0) -> Html:
+    """One model: what its turn read and made, its code, its keys; five parts that stand beside those of the other.
+
+    `there` is the turn in whose replay the other model diverged: what this one made in it stands beside that.
+    """
+    turn = turn_at(turns, look.turn)
     title = page.title(TITLES[kv_model])
     if turn is None:
-        return page.part(title, page.sentence(f"There is no such turn here: it {_outcome(turns)}."), css="side")
-    badge, _ = standing(turn)
-    pieces = [page.sentence(f"{_read_in_words(turn)}{badge}")]
-    code = code_part(turn, waiting_in_words(turn))
-    return page.part(title, *pieces, code, operations_part(turn), keys_part(turn), css="side")
+        gone = page.sentence(f"There is no such turn here: it {_outcome(turns)}.")
+        return element("div", page.part(title, gone), css="side")
+    made = operations_part(turn, look.operation, look.key)
+    again = [each for each in turn.replayed if each.turn == there]
+    steps = [page.part(replayed_table(turn, there, look.key)), made] if again else [made, page.part(css="empty")]
+    about_key = None if look.key is None else writers(turns, turn, look.key)
+    return element(
+        "div",
+        page.part(title, page.sentence(f"{_read_in_words(again or turn.operations)}{standing(turn)[0]}")),
+        *steps,
+        code_part(turn, waiting_in_words(turn), operation_at(turn, look.operation)),
+        keys_part(turn, look.every_key, look.key, about_key),
+        css="side",
+    )
 
 
-def _read_in_words(turn: Turn) -> str:
-    reads = [each.read for each in turn.operations if each.read is not None]
+def _read_in_words(operations: Sequence[Operation]) -> str:
+    reads = [each.read for each in operations if each.read is not None]
     return "".join(f"{_read(read)} · " for read in reads[:1])
 
 
@@ -105,20 +127,12 @@ def _story(turn: Turn | None) -> str:
     """A turn in a few words: what it read, what it wrote, how it went."""
     if turn is None:
         return ""
-    told = _read_in_words(turn)
+    told = _read_in_words(turn.operations)
     if turn.divergence is not None:
         return f"{told}diverged"
     written = [each.text for each in turn.operations if each.text.startswith(("set ", "clear "))]
     ended = "" if turn.status == "Running" else words.outcome_in_words(turn.status, turn.output)
     return told + ", ".join(part for part in (*written, ended) if part)
-
-
-def _at(turns: Sequence[Turn], address: str) -> Turn | None:
-    return next((turn for turn in turns if turn.address == address), None)
-
-
-def _diverged(turns: Sequence[Turn]) -> bool:
-    return bool(turns) and turns[-1].divergence is not None
 
 
 def _outcome(turns: Sequence[Turn]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from workbench.runtime import events as ev
 from workbench.runtime.turn import Turn
 from workbench.views import changes, words
+from workbench.views.addresses import position_of
 from workbench.views.arrivals import woken_in_words
 from workbench.views.markup import Html, element, focusable, join
 
@@ -23,6 +24,7 @@ GLYPHS = {
 }
 NOTHING = "·"
 DIVERGED = "✗"
+WRITTEN = "•"
 AROUND = 12
 """Turns that are shown on each side of the focus; the others are counted."""
 
@@ -35,11 +37,15 @@ def glyph(turn: Turn) -> str:
     return NOTHING if event is None else GLYPHS.get(event.type, NOTHING)
 
 
-def strip(turns: Sequence[Turn], focus: str | None = None) -> Html:
-    """The turns as a row of elements that move the focus; around `focus` (an address), the last turn without one."""
+def strip(turns: Sequence[Turn], focus: str | None = None, key: str | None = None) -> Html:
+    """The turns as a row of elements that move the focus; around `focus` (an address), the last turn without one.
+
+    Turns that wrote `key` carry a dot.
+    """
     if not turns:
         return element("div", element("span", "no turns", css="quiet"), css="strip")
-    position = next((at for at, turn in enumerate(turns) if turn.address == focus), len(turns) - 1)
+    found = None if focus is None else position_of(turns, focus)
+    position = len(turns) - 1 if found is None else found
     kept = sorted({0, len(turns) - 1, *range(max(0, position - AROUND), min(len(turns), position + AROUND + 1))})
     pieces: list[Html] = []
     previous = -1
@@ -48,14 +54,16 @@ def strip(turns: Sequence[Turn], focus: str | None = None) -> Html:
             pieces.append(element("span", f"… {words.counted(at - previous - 1, 'turn')} …", css="quiet"))
         if turns[at].execution_id != (turns[previous].execution_id if previous >= 0 else 1):
             pieces.append(element("span", f"execution {turns[at].execution_id}", css="quiet"))
-        pieces.append(_turn(turns[at], current=focus is not None and at == position))
+        pieces.append(_turn(turns[at], at == found, key))
         previous = at
     return element("div", join(pieces, between=" "), css="strip", role="group", aria_label="turns")
 
 
-def _turn(turn: Turn, current: bool) -> Html:
-    keys = "diverged" if turn.divergence is not None else changes.changes_in_words(turn) or "no key changed"
-    label = f"turn {turn.address}: {woken_in_words(turn)}, {keys}"
-    content = Html(f"{element('span', f'{glyph(turn)} {turn.number}')} {element('span', changes.badge(turn))}")
-    css = "turn diverged" if turn.divergence is not None else "turn"
-    return focusable(content, turn.address, label, current, css)
+def _turn(turn: Turn, current: bool, key: str | None) -> Html:
+    diverged = turn.divergence is not None
+    label = f"turn {turn.address}: {woken_in_words(turn)}"
+    label += ", diverged" if diverged else f", {changes.changes_in_words(turn) or 'no key changed'}"
+    written = key is not None and not diverged and key in turn.changed_keys
+    badge = f"{changes.badge(turn)} {WRITTEN}" if written else changes.badge(turn)
+    content = [element("span", f"{glyph(turn)} {turn.number}"), element("span", badge)]
+    return focusable(join(content, between=" "), turn.address, label, current, "turn diverged" if diverged else "turn")

@@ -72,12 +72,20 @@ padding:0 9px;overflow-wrap:anywhere}
 .workbench .workbench-badge-good{border-color:var(--workbench-added)}
 .workbench .workbench-badge-bad{border-color:var(--workbench-removed);background:var(--workbench-removed-tint);
 font-weight:600}
-.workbench .workbench-row{display:flex;flex-wrap:wrap;border-top:1px solid var(--workbench-line)}
-.workbench .workbench-part{flex:1 1 24em;min-width:0;padding:10px 14px;overflow-x:auto}
-.workbench .workbench-part+.workbench-part{border-left:1px solid var(--workbench-line)}
-.workbench .workbench-narrow{flex:1 1 16em}
-.workbench .workbench-wide{flex:1.7 1 26em}
-.workbench .workbench-side>.workbench-part{padding:6px 0;border:0}
+.workbench .workbench-row{display:flex;flex-wrap:wrap;gap:1px;background:var(--workbench-line);
+border-top:1px solid var(--workbench-line)}
+.workbench .workbench-part{flex:1 1 30em;min-width:0;padding:10px 14px;overflow-x:auto;
+background:var(--workbench-ground);container-type:inline-size}
+@container (max-width:48em){.workbench.workbench .workbench-table thead th{white-space:normal}}
+@container (max-width:44em){.workbench.workbench .workbench-table .workbench-optional{display:none}}
+.workbench .workbench-narrow{flex:1 1 17em}
+.workbench .workbench-wide{flex:1.7 1 34em}
+.workbench .workbench-sides{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30em),1fr));
+gap:0 1px;background:var(--workbench-line);border-top:1px solid var(--workbench-line)}
+.workbench .workbench-side{display:grid;grid-template-rows:subgrid;grid-row:span 5;min-width:0;
+background:var(--workbench-ground)}
+.workbench .workbench-side>.workbench-part{padding:6px 14px}
+.workbench .workbench-side>.workbench-empty{padding:0}
 .workbench .workbench-title{font-weight:600;color:var(--workbench-quiet);margin:0 0 5px}
 .workbench .workbench-after{margin:6px 0 0}
 .workbench .workbench-mono{font-family:var(--workbench-mono)}
@@ -111,8 +119,6 @@ font-variant-numeric:tabular-nums}
 .workbench.workbench :is(.workbench-card) .workbench-table .workbench-label{color:var(--workbench-text)}
 .workbench del{text-decoration:line-through;text-decoration-thickness:1.5px}
 .workbench ins{text-decoration:none;font-weight:700}
-.workbench.workbench-alert{border-color:var(--workbench-removed);border-left-width:4px;padding:8px 14px;margin-top:4px;
-overflow-wrap:anywhere}
 .workbench .workbench-card{margin:10px 14px;padding:9px 14px;border:1px solid var(--workbench-removed);
 border-left-width:4px;border-radius:4px;background:var(--workbench-removed-tint)}
 .workbench.workbench .workbench-card .workbench-table{table-layout:fixed}
@@ -124,6 +130,7 @@ font:13px/1.55 var(--workbench-mono);white-space:pre}
 min-width:100%}
 .workbench .workbench-code>.workbench-here{background:var(--workbench-changed-tint);
 border-left-color:var(--workbench-changed)}
+.workbench .workbench-code>.workbench-looked-at{outline:1px solid var(--workbench-added);outline-offset:-1px}
 .workbench .workbench-code>.workbench-diverged{background:var(--workbench-removed-tint);
 border-left-color:var(--workbench-removed)}
 .workbench .workbench-card .workbench-code>span{background:none;border-left:0;padding-left:0}
@@ -152,7 +159,7 @@ background:var(--workbench-removed-tint)}
 border:1px solid var(--workbench-line);background:var(--workbench-raised);vertical-align:middle}
 .workbench .workbench-bar>span{display:block;height:100%;min-width:1px;background:var(--workbench-added)}
 .workbench .workbench-bar-over>span{background:var(--workbench-removed)}
-.workbench details{margin:0 0 4px}
+.workbench details{margin:6px 0 0}
 .workbench summary{cursor:pointer;color:var(--workbench-quiet)}
 .workbench .workbench-table .workbench-fit{width:1%;white-space:nowrap}
 """

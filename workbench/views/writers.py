@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from workbench.runtime import events as ev
 from workbench.runtime.lines import user_line
 from workbench.runtime.turn import Turn
 from workbench.views import words
+from workbench.views.addresses import position_of
 from workbench.views.markup import Html, focusable, join
 from workbench.views.operations import address_of
-from workbench.views.trace import Trace
 
 SHOWN = 3
 
@@ -25,21 +25,21 @@ class Write(NamedTuple):
     address: str
 
 
-def last_writes(trace: Trace, turn: Turn, key: str) -> Iterator[Write]:
+def last_writes(turns: Sequence[Turn], turn: Turn, key: str) -> Iterator[Write]:
     """The writes of a key up to the end of a turn, newest first; a turn that diverged has written nothing."""
-    position = trace.position(turn.address)
+    position = position_of(turns, turn.address)
     if position is None:
         return
-    for each in reversed(trace.turns[: position + (turn.divergence is None)]):
+    for each in reversed(turns[: position + (turn.divergence is None)]):
         for event in reversed(each.events):
             if event.type == ev.KV_ALL_CLEARED or (event.type in ev.KV_EVENTS and event.key == key):
                 yield _write(each, event)
 
 
-def writers(trace: Trace, turn: Turn, key: str) -> Html:
+def writers(turns: Sequence[Turn], turn: Turn, key: str) -> Html:
     """One sentence: who wrote the key last, and before that."""
     found: list[Write] = []
-    for write in last_writes(trace, turn, key):
+    for write in last_writes(turns, turn, key):
         found.append(write)
         if len(found) > SHOWN:
             break
