@@ -15,10 +15,11 @@ import types
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, NamedTuple
 
-from workbench.runtime.errors import InvalidTask, WorkbenchError
+from workbench.runtime.errors import InvalidTask, ReplayStopped, WorkbenchError
 from workbench.runtime.journal import Journal
 
 CLOSE_ATTEMPTS = 8
+PASS_THROUGH = (ReplayStopped, KeyboardInterrupt)
 
 
 class Finished(NamedTuple):
@@ -38,7 +39,9 @@ def start_code(code: Callable[..., Any], context: object, value: Any) -> Running
     """
     try:
         made = code(context, value)
-    except Exception as error:  # noqa: BLE001 (user code may raise anything; it is the instance's failure)
+    except PASS_THROUGH:
+        raise
+    except BaseException as error:  # noqa: BLE001 (user code may raise anything; it is the instance's failure)
         return Finished(None, error)
     if inspect.isgenerator(made) or inspect.iscoroutine(made):
         return made  # type: ignore[return-value]
@@ -51,7 +54,8 @@ def start_code(code: Callable[..., Any], context: object, value: Any) -> Running
 def resume(code: Running, failed: bool, value: Any) -> Any | Finished:
     """Send a value (or throw an error) into the code: what it yields next, or how it finished.
 
-    `ReplayStopped`, `KeyboardInterrupt` and `SystemExit` pass through: none of them is a result.
+    `ReplayStopped` and `KeyboardInterrupt` pass through: neither is a result. All else that is raised is the
+    instance's failure, `SystemExit` too, as in the reference.
     """
     try:
         if failed:
@@ -59,7 +63,9 @@ def resume(code: Running, failed: bool, value: Any) -> Any | Finished:
         return code.send(value)
     except StopIteration as stop:
         return Finished(stop.value, None)
-    except Exception as error:  # noqa: BLE001
+    except PASS_THROUGH:
+        raise
+    except BaseException as error:  # noqa: BLE001
         return Finished(None, error)
 
 

@@ -36,6 +36,8 @@ from workbench.runtime.tasks import (
 
 T = TypeVar("T")
 _CLEAR_ALL = Action((ev.KV_ALL_CLEARED,))
+LONGEST_DELAY_MS = 2**53
+"""Far beyond any clock, and still a number that every store and every JSON reader takes."""
 
 
 class OrchestrationContext:
@@ -64,7 +66,7 @@ class OrchestrationContext:
         return self._journal.is_replaying
 
     def _made(self, task: _Task) -> _Task:
-        if self._journal.state == "live":
+        if self._journal.enter():
             self._unscheduled[id(task)] = task
         return task
 
@@ -76,7 +78,7 @@ class OrchestrationContext:
         `input` is any JSON value; activities with one `session_id` run on one worker. Chain `.with_tag("gpu")` to
         route it.
         """
-        return self._made(ActivityTask(str(name), payload.dump(f"the input of activity {name!r}", input), session_id))
+        return self._made(ActivityTask(name, payload.dump(f"the input of activity {name!r}", input), session_id))
 
     def schedule_activity_on_session(self, name: str, input: object, session_id: str) -> ActivityTask:  # noqa: A002
         """Run an activity on the worker that owns the session."""
@@ -87,7 +89,7 @@ class OrchestrationContext:
 
         With `result_type` the result is checked and converted (`msgspec.convert`), else it is plain JSON.
         """
-        return self._made(ActivityTask(str(name), _raw(name, input), None, _converter(result_type)))
+        return self._made(ActivityTask(name, _raw(name, input), None, _converter(result_type)))
 
     def schedule_activity_on_session_typed(
         self,
@@ -96,7 +98,7 @@ class OrchestrationContext:
         session_id: str | None = None,
     ) -> ActivityTask:
         """`schedule_activity_typed` on a session."""
-        return self._made(ActivityTask(str(name), _raw(name, input), session_id))
+        return self._made(ActivityTask(name, _raw(name, input), session_id))
 
     def schedule_activity_with_retry(self, name: str, input: object, retry: dict[str, Any]) -> RetryTask:  # noqa: A002
         """Run an activity again when it fails.
@@ -105,7 +107,7 @@ class OrchestrationContext:
         in the SDK), and `backoff`: nothing or `"exponential"` for 100, 200, 400 ms …, `"fixed"` for 1,000 ms each,
         any other text for 100, 200, 300 ms …. Raises `InvalidTask` for an attempt count below 1.
         """
-        return self._retry(ActivityTask(str(name), payload.dump(f"the input of activity {name!r}", input)), retry)
+        return self._retry(ActivityTask(name, payload.dump(f"the input of activity {name!r}", input)), retry)
 
     def schedule_activity_with_retry_on_session(
         self,
@@ -116,7 +118,7 @@ class OrchestrationContext:
     ) -> RetryTask:
         """`schedule_activity_with_retry` on a session."""
         text = payload.dump(f"the input of activity {name!r}", input)
-        return self._retry(ActivityTask(str(name), text, session_id), retry)
+        return self._retry(ActivityTask(name, text, session_id), retry)
 
     def schedule_activity_with_retry_typed(
         self,
@@ -125,7 +127,7 @@ class OrchestrationContext:
         retry: dict[str, Any] | None = None,
     ) -> RetryTask:
         """`schedule_activity_with_retry` that passes a text `input` as it is."""
-        return self._retry(ActivityTask(str(name), _raw(name, input)), retry or {})
+        return self._retry(ActivityTask(name, _raw(name, input)), retry or {})
 
     def schedule_activity_with_retry_on_session_typed(
         self,
@@ -135,14 +137,14 @@ class OrchestrationContext:
         session_id: str | None = None,
     ) -> RetryTask:
         """`schedule_activity_with_retry_typed` on a session."""
-        return self._retry(ActivityTask(str(name), _raw(name, input), session_id), retry or {})
+        return self._retry(ActivityTask(name, _raw(name, input), session_id), retry or {})
 
     def _retry(self, activity: ActivityTask, retry: dict[str, Any]) -> RetryTask:
         attempts = _whole("max_attempts", retry.get("max_attempts", retry.get("maxAttempts", 3)), 1)
         timeouts = []
         for name, camel in (("timeout_ms", "timeoutMs"), ("total_timeout_ms", "totalTimeoutMs")):
             value = retry.get(name, retry.get(camel))
-            timeouts.append(None if value is None else _whole(name, value, 0))
+            timeouts.append(None if value is None else _whole(name, value, 0, LONGEST_DELAY_MS))
         backoff = retry.get("backoff")
         if backoff is not None and not isinstance(backoff, str):
             raise InvalidTask(f"backoff is a text such as 'fixed', not {type(backoff).__name__} {backoff!r}")
@@ -152,11 +154,11 @@ class OrchestrationContext:
 
     def schedule_timer(self, delay_ms: int) -> TimerTask:
         """Wake up after `delay_ms` milliseconds, a whole number from 0 up; yields None."""
-        return self._made(TimerTask(_whole("delay_ms", delay_ms, 0)))
+        return self._made(TimerTask(_whole("delay_ms", delay_ms, 0, LONGEST_DELAY_MS)))
 
     def wait_for_event(self, name: str) -> EventTask:
         """Wait for an external event; one that arrived before this wait was recorded is lost."""
-        return self._made(EventTask(str(name)))
+        return self._made(EventTask(name))
 
     def wait_for_event_typed(self, name: str) -> EventTask:
         """Same as `wait_for_event`: data arrives as a JSON value either way."""
@@ -164,7 +166,7 @@ class OrchestrationContext:
 
     def dequeue_event(self, queue_name: str) -> QueueTask:
         """Take the next message of an event queue: first in, first out, buffered, kept over continue-as-new."""
-        return self._made(QueueTask(str(queue_name)))
+        return self._made(QueueTask(queue_name))
 
     def dequeue_event_typed(self, queue_name: str) -> QueueTask:
         """Same as `dequeue_event`: data arrives as a JSON value either way."""
@@ -174,11 +176,11 @@ class OrchestrationContext:
 
     def schedule_sub_orchestration(self, name: str, input: object = None) -> ChildTask:  # noqa: A002
         """Run a child orchestration; yields its output, or raises `Exception` with its error text."""
-        return self._made(ChildTask(str(name), payload.dump(f"the input of {name!r}", input)))
+        return self._made(ChildTask(name, payload.dump(f"the input of {name!r}", input)))
 
     def schedule_sub_orchestration_with_id(self, name: str, instance_id: str, input: object = None) -> ChildTask:  # noqa: A002
         """Run a child orchestration under a given instance id."""
-        return self._made(ChildTask(str(name), payload.dump(f"the input of {name!r}", input), str(instance_id)))
+        return self._made(ChildTask(name, payload.dump(f"the input of {name!r}", input), instance_id))
 
     def schedule_sub_orchestration_versioned(
         self,
@@ -187,7 +189,7 @@ class OrchestrationContext:
         input: object = None,  # noqa: A002
     ) -> ChildTask:
         """Run a child orchestration of a given version (None: the latest)."""
-        return self._made(ChildTask(str(name), payload.dump(f"the input of {name!r}", input), None, version))
+        return self._made(ChildTask(name, payload.dump(f"the input of {name!r}", input), None, version))
 
     def schedule_sub_orchestration_versioned_with_id(
         self,
@@ -198,7 +200,7 @@ class OrchestrationContext:
     ) -> ChildTask:
         """Run a child orchestration of a given version under a given instance id."""
         text = payload.dump(f"the input of {name!r}", input)
-        return self._made(ChildTask(str(name), text, str(instance_id), version))
+        return self._made(ChildTask(name, text, instance_id, version))
 
     def schedule_sub_orchestration_typed(
         self,
@@ -207,17 +209,17 @@ class OrchestrationContext:
         result_type: type | None = None,
     ) -> ChildTask:
         """Run a child orchestration; a text `input` is passed as it is."""
-        task = ChildTask(str(name), _raw(name, input))
+        task = ChildTask(name, _raw(name, input))
         task.convert = _converter(result_type)
         return self._made(task)
 
     def schedule_sub_orchestration_with_id_typed(self, name: str, instance_id: str, input: object = None) -> ChildTask:  # noqa: A002
         """`schedule_sub_orchestration_typed` under a given instance id."""
-        return self._made(ChildTask(str(name), _raw(name, input), str(instance_id)))
+        return self._made(ChildTask(name, _raw(name, input), instance_id))
 
     def start_orchestration(self, name: str, instance_id: str, input: object = None) -> DetachedTask:  # noqa: A002
         """Start another orchestration and go on; yields None at once."""
-        return self._made(DetachedTask(str(name), payload.dump(f"the input of {name!r}", input), str(instance_id)))
+        return self._made(DetachedTask(name, payload.dump(f"the input of {name!r}", input), instance_id))
 
     def start_orchestration_versioned(
         self,
@@ -228,11 +230,11 @@ class OrchestrationContext:
     ) -> DetachedTask:
         """Start another orchestration of a given version."""
         text = payload.dump(f"the input of {name!r}", input)
-        return self._made(DetachedTask(str(name), text, str(instance_id), version))
+        return self._made(DetachedTask(name, text, instance_id, version))
 
     def start_orchestration_typed(self, name: str, instance_id: str, input: object = None) -> DetachedTask:  # noqa: A002
         """Start another orchestration; a text `input` is passed as it is."""
-        return self._made(DetachedTask(str(name), _raw(name, input), str(instance_id)))
+        return self._made(DetachedTask(name, _raw(name, input), instance_id))
 
     def start_orchestration_versioned_typed(
         self,
@@ -242,7 +244,7 @@ class OrchestrationContext:
         input: object = None,  # noqa: A002
     ) -> DetachedTask:
         """`start_orchestration_versioned` that passes a text `input` as it is."""
-        return self._made(DetachedTask(str(name), _raw(name, input), str(instance_id), version))
+        return self._made(DetachedTask(name, _raw(name, input), instance_id, version))
 
     def continue_as_new(self, input: object = None) -> ContinueAsNewTask:  # noqa: A002
         """End this execution and begin the next with another input; the code after the yield never runs."""
@@ -382,8 +384,10 @@ class OrchestrationContext:
     def prune_kv_values_updated_before(self, cutoff_ms: int) -> int:
         """Clear every key last written before `cutoff_ms` (ms since 1970, strictly); returns how many.
 
-        A key's age is the recorded time of its write, so it is the same on every replay.
+        A key's age is the recorded time of its write, so it is the same on every replay. Raises `InvalidTask` for a
+        cutoff that is no whole number from 0 up.
         """
+        _whole("cutoff_ms", cutoff_ms, 0)
         if not self._journal.enter():
             return 0
         pruned = [key for key in self._kv.keys() if self._is_older(key, cutoff_ms)]  # noqa: SIM118
@@ -455,9 +459,10 @@ def decode_kv(key: str, text: str, type: Any = None) -> Any:  # noqa: A002
         raise KVDecodeError(key, str(error)) from None
 
 
-def _whole(what: str, value: object, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidTask(f"{what} is a whole number from {least} up, not {type(value).__name__} {value!r}")
+def _whole(what: str, value: object, least: int, most: int | None = None) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
+        interval = f"from {least} up" if most is None else f"from {least} to {most}"
+        raise InvalidTask(f"{what} is a whole number {interval}, not {type(value).__name__} {value!r}")
     return value
 
 

@@ -16,7 +16,7 @@
     ├── DidNotComeBack                         the code of a turn took too long and was stopped
     ├── KVDecodeError            ValueError    a stored value is not what the code asked for
     ├── NotATask                 TypeError     an orchestration yielded something else
-    ├── InvalidTask              TypeError     a task stands where it must not
+    ├── InvalidTask              TypeError     a task stands where it must not, or an argument is wrong
     ├── NotJSON                  TypeError     a value has no JSON form
     ├── NotStorable              ValueError    a text has no UTF-8 form
     ├── ContextInactive                        a context was used outside its turn or thread
@@ -210,7 +210,7 @@ class NotATask(WorkbenchError, TypeError):
 
 
 class InvalidTask(WorkbenchError, TypeError):
-    """A task stands where it must not, for example inside `all` or `race`."""
+    """A task stands where it must not (inside `all` or `race`), or was asked for with an argument of a wrong kind."""
 
 
 class NotJSON(WorkbenchError, TypeError):

@@ -122,6 +122,7 @@ class Execution:
             self.close()
             closing = tuple(self._warnings[before:])
             result = msgspec.structs.replace(result, warnings=result.warnings + closing) if closing else result
+        self.journal.leave()
         return result
 
     def _replay(self, turn: RecordedTurn, being_made: int) -> TurnResult:
@@ -157,10 +158,11 @@ class Execution:
 
     def close(self) -> None:
         """Close the parked code; the context is inert from here on. May be called again."""
-        self.journal.state = "inert"
+        self.journal.close()
         code, self._code = self._code, None
         if code is not None:
             self._warnings.extend(close_code(code, self.journal))
+        self.journal.leave()
 
     # Facts that the ending of a turn and the trace read.
 

@@ -75,6 +75,15 @@ class Journal:
         self.thread = threading.get_ident()
         self.state = "live"
 
+    def close(self) -> None:
+        """The code is being closed on this thread: its calls are ignored."""
+        self.state = "inert"
+        self.thread = threading.get_ident()
+
+    def leave(self) -> None:
+        """No code runs: whoever kept the context may not use it until the next turn."""
+        self.thread = 0
+
     @property
     def is_replaying(self) -> bool:
         """Whether this turn has been made before."""

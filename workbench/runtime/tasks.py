@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any, Self
 
+from workbench.runtime.errors import InvalidTask
 from workbench.runtime.payload import storable
 
 NEW_GUID = "__duroxide_syscall:new_guid"
@@ -18,6 +19,17 @@ SYSTEM_READS = frozenset({NEW_GUID, UTC_NOW})
 RESERVED_PREFIX = "__duroxide_syscall:"
 
 Convert = Callable[[Any], Any]
+
+
+def _text(what: str, value: object) -> str:
+    """The text itself; raises `InvalidTask` for anything else, and `NotStorable`."""
+    if not isinstance(value, str):
+        raise InvalidTask(f"{what} is a text, not {type(value).__name__} {value!r}")
+    return storable(what, str.__str__(value))
+
+
+def _text_or_none(what: str, value: object) -> str | None:
+    return None if value is None else _text(what, value)
 
 
 class Task:
@@ -53,14 +65,14 @@ class ActivityTask(Task):
         convert: Convert | None = None,
     ) -> None:
         super().__init__(convert)
-        self.name = storable("the name of an activity", name)
+        self.name = _text("the name of an activity", name)
         self.input = input
-        self.session_id = None if session_id is None else storable("a session id", session_id)
+        self.session_id = _text_or_none("a session id", session_id)
         self.tag: str | None = None
 
     def with_tag(self, tag: str) -> Self:
         """Route it to workers that take this tag; returns the same task."""
-        self.tag = storable("a tag", tag)
+        self.tag = _text("a tag", tag)
         return self
 
     def describe(self) -> str:
@@ -119,7 +131,7 @@ class EventTask(Task):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self.name = storable("the name of an event", name)
+        self.name = _text("the name of an event", name)
 
     def describe(self) -> str:
         """What it asks for, in a few words."""
@@ -133,7 +145,7 @@ class QueueTask(Task):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self.name = storable("the name of a queue", name)
+        self.name = _text("the name of a queue", name)
 
     def describe(self) -> str:
         """What it asks for, in a few words."""
@@ -147,10 +159,10 @@ class ChildTask(Task):
 
     def __init__(self, name: str, input: str, instance_id: str | None = None, version: str | None = None) -> None:  # noqa: A002
         super().__init__()
-        self.name = storable("the name of an orchestration", name)
+        self.name = _text("the name of an orchestration", name)
         self.input = input
-        self.instance_id = None if instance_id is None else storable("an instance id", instance_id)
-        self.version = version
+        self.instance_id = _text_or_none("an instance id", instance_id)
+        self.version = _text_or_none("a version", version)
 
     def describe(self) -> str:
         """What it asks for, in a few words."""
@@ -164,10 +176,10 @@ class DetachedTask(Task):
 
     def __init__(self, name: str, input: str, instance_id: str, version: str | None = None) -> None:  # noqa: A002
         super().__init__()
-        self.name = storable("the name of an orchestration", name)
+        self.name = _text("the name of an orchestration", name)
         self.input = input
-        self.instance_id = storable("an instance id", instance_id)
-        self.version = version
+        self.instance_id = _text("an instance id", instance_id)
+        self.version = _text_or_none("a version", version)
 
     def describe(self) -> str:
         """What it asks for, in a few words."""
@@ -182,7 +194,7 @@ class ContinueAsNewTask(Task):
     def __init__(self, input: str, version: str | None = None) -> None:  # noqa: A002
         super().__init__()
         self.input = input
-        self.version = version
+        self.version = _text_or_none("a version", version)
 
     def describe(self) -> str:
         """What it asks for, in a few words."""
