@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     replay.set_defaults(run=_replay)
     lab = commands.add_parser("lab", help="open JupyterLab on a copy of the notebooks")
     lab.add_argument("--folder", default="workbench-notebooks", help="where the copy goes (default: %(default)s)")
-    lab.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    lab.add_argument("jupyter", nargs="*", help="more arguments for JupyterLab, after --, e.g. -- --no-browser")
     lab.set_defaults(run=_lab)
     return parser
 
@@ -126,9 +126,7 @@ def _lab(options: argparse.Namespace) -> int:
     """Open JupyterLab on a copy, so that its autosave never touches the notebooks of the project."""
     folder = copy_notebooks(Path(options.folder))
     print(f"the notebooks are in {options.folder}; JupyterLab opens there")
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.resolve()}"]
-    if options.no_browser:
-        command.append("--no-browser")
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.resolve()}", *options.jupyter]
     return subprocess.call(command)  # noqa: S603 (our own interpreter and folder)
 
 
