@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 
 
+@functools.cache
 def as_async(source: str) -> str:
     """The source with every generator function turned into a coroutine function."""
     return ast.unparse(ast.fix_missing_locations(_Awaiting().visit(ast.parse(source))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
@@ -58,6 +59,7 @@ def case_of(function: Callable[..., Any], name: str, given: Any, outside: Sequen
     return Case(name, "".join(lines[start:]), given, tuple(outside), function.__name__)
 
 
+@functools.cache
 def load(source: str, function: str, filename: str = "<program>") -> Callable[..., Any]:
     """The function that a case's source defines."""
     namespace: dict[str, Any] = {}

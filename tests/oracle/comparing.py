@@ -13,6 +13,8 @@ from typing import Any
 from msgspec import UNSET
 
 from tests.oracle.record import RecordedExecution, RecordedInstance, Row
+from workbench.recordings.tracing import exact_turns
+from workbench.recordings.turns import infer_turns
 from workbench.runtime import events as ev
 from workbench.runtime import kv
 from workbench.runtime import messages as ms
@@ -22,27 +24,46 @@ from workbench.runtime.execution import Code, Execution
 from workbench.runtime.limits import Limits
 from workbench.runtime.provider import History
 from workbench.runtime.refusal import refuse
+from workbench.runtime.turn import TurnSetting
 from workbench.runtime.turn_result import TurnResult
 from workbench.runtime.turns import NewTurn, RecordedTurn, recorded_turns
 
 Differences = list[str]
+Turns = Sequence[RecordedTurn]
 TIMES = ("timestamp_ms", "duroxide_version", "last_updated_at_ms")
 """Fields whose values are of the run, not of the orchestration; they must be there all the same."""
 
 
-def turns_of(execution: RecordedExecution) -> list[RecordedTurn]:
+def turns_of(execution: RecordedExecution) -> Turns:
     """The recorded turns, at their true boundaries."""
     numbers = [number for number, count in enumerate(execution.turns, 1) for _ in range(count)]
     events = tuple(ev.decode_event(text) for text in execution.events)
     return recorded_turns(History(events, tuple(execution.events), tuple(numbers)))
 
 
-def replayed(recorded: RecordedInstance, code: Code) -> Differences:
+def inferred_turns_of(recorded: RecordedInstance, execution: RecordedExecution, code: Code, start: kv.Table) -> Turns:
+    """The turns as they are found when nothing but the history is known."""
+    events = tuple(ev.decode_event(text) for text in execution.events)
+    numbers, soft = infer_turns(events)
+    setting = TurnSetting(
+        instance_id=recorded.instance_id,
+        orchestration=recorded.orchestration,
+        execution_id=execution.execution_id,
+        kv_model="delta",
+        limits=Limits.duroxide(),
+        start=start,
+        inferred=True,
+    )
+    return exact_turns(code, setting, History(events, tuple(execution.events), numbers), soft, DUROXIDE)
+
+
+def replayed(recorded: RecordedInstance, code: Code, inferred: bool = False) -> Differences:
     """One pass through the recorded turns: nothing may diverge, every ending must be the recorded one."""
     found: Differences = []
     tables = kv.Tables()
     for each in recorded.executions:
-        turns = turns_of(each)
+        start = kv.snapshot(tables)
+        turns = inferred_turns_of(recorded, each, code, start) if inferred else turns_of(each)
         with_code = Execution(code, recorded.instance_id, each.execution_id, turns, kv.snapshot(tables), DUROXIDE)
         for turn in turns:
             place = f"{each.execution_id}.{turn.number}"

@@ -53,7 +53,7 @@ class RecordedInstance(msgspec.Struct, frozen=True):
     case: Case | None = None
 
 
-def record(cases: list[Case], at_once: int = 64) -> list[RecordedInstance]:
+def record(cases: list[Case], at_once: int = 100) -> list[RecordedInstance]:
     """Run the cases in the real engine, in another process, and give back what it stored.
 
     `at_once` instances are under way at a time: many make bigger batches, few keep the outside calls on time.
@@ -61,12 +61,16 @@ def record(cases: list[Case], at_once: int = 64) -> list[RecordedInstance]:
     with tempfile.TemporaryDirectory(prefix="oracle-") as name:
         folder = Path(name)
         (folder / "cases.json").write_bytes(msgspec.json.encode(cases))
-        subprocess.run(
+        run = subprocess.run(
             [sys.executable, "-m", "tests.oracle.running", str(folder / "cases.json"), str(folder), str(at_once)],
             cwd=ROOT,
             env={**os.environ, "RUST_LOG": "off,duroxide::providers::sqlite=debug"},
-            check=True,
+            check=False,
+            stderr=subprocess.PIPE,
+            text=True,
         )
+        if run.returncode:
+            raise RuntimeError(f"the real runtime did not get through:\n{run.stderr}")
         turns = commits((folder / LOG).read_text(encoding="utf-8").splitlines())
         return list(read_database(folder / DATABASE, turns, {case.name: case for case in cases}))
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import duroxide
 import msgspec
 
+from tests.oracle import library
 from tests.oracle.cases import Case, Outside, load
-from tests.oracle.library import ACTIVITIES, CHILDREN
 
 DATABASE = "oracle.db"
 LOG = "oracle.log"
@@ -41,9 +41,9 @@ def runtime_for(cases: list[Case], provider: duroxide.SqliteProvider) -> duroxid
         worker_tag_filter=duroxide.TagFilter.ANY,
     )
     runtime = duroxide.Runtime(provider, options)
-    for name, activity in ACTIVITIES.items():
+    for name, activity in library.ACTIVITIES.items():
         runtime.register_activity(name, activity)
-    for name, child in CHILDREN.items():
+    for name, child in library.CHILDREN.items():
         runtime.register_orchestration(name, child)
     for case in cases:
         runtime.register_orchestration(case.name, load(case.source, case.function))
@@ -112,6 +112,7 @@ def main() -> None:
     """Run the cases of the file that the first argument names; the database appears in the folder."""
     cases = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=list[Case])
     folder = Path(sys.argv[2])
+    library.holding = True
     duroxide.init_tracing(str(folder / LOG), "debug")
     provider = duroxide.SqliteProvider.open(str(folder / DATABASE))
     client = duroxide.Client(provider)

@@ -6,23 +6,8 @@ import sys
 
 import msgspec
 
-from tests.oracle.experiments import (
-    children,
-    composites,
-    endings,
-    failures,
-    outstanding,
-    queues,
-    retries,
-    status_and_kv,
-    values,
-)
-from tests.oracle.experiments.asking import EXPERIMENTS
-from tests.oracle.experiments.endings import ALONE
+from tests.oracle.experiments.all_of_them import APART, TOGETHER
 from tests.oracle.record import RecordedInstance, record
-
-TOPICS = (children, composites, endings, failures, outstanding, queues, retries, status_and_kv, values)
-"""The modules whose import fills EXPERIMENTS."""
 
 _ENVELOPE = ("event_id", "source_event_id", "instance_id", "execution_id", "timestamp_ms", "duroxide_version", "type")
 
@@ -55,9 +40,8 @@ def describe(instance: RecordedInstance) -> str:
 def main() -> None:
     """Run the experiments whose names begin with an argument, or all, and print what was stored."""
     wanted = tuple(sys.argv[1:]) or ("",)
-    cases = [case for case in EXPERIMENTS if case.name.startswith(wanted)]
-    batches = [[case for case in cases if case.name not in ALONE], *([case] for case in cases if case.name in ALONE)]
-    for batch in batches:
+    together = [case for case in TOGETHER if case.name.startswith(wanted)]
+    for batch in [together, *([case] for case in APART if case.name.startswith(wanted))]:
         for instance in record(batch, at_once=2):
             print(describe(instance))
 

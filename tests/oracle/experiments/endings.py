@@ -13,11 +13,11 @@ from tests.oracle.experiments.asking import EXPERIMENTS
 def _ending_source(ending: str) -> str:
     return f"""
 def program(ctx, given):
-    import time
+    from tests.oracle.library import hold
 
     if ctx.execution_id > 1:
         return (yield ctx.race(ctx.dequeue_event("Q"), ctx.schedule_timer(30)))
-    time.sleep(0.08)
+    hold(0.08)
     yield ctx.race(ctx.schedule_sub_orchestration("WaitingChild", 1), ctx.wait_for_event("go"))
     yield ctx.race(ctx.wait_for_event("never"), ctx.dequeue_event("Q"))
     yield ctx.race(ctx.dequeue_event("R"), ctx.dequeue_event("Q"))
@@ -42,8 +42,14 @@ ENDINGS = {
     "child_of_this_turn_dropped": "yield ctx.race(ctx.schedule_sub_orchestration('WaitingChild', 2),"
     " ctx.dequeue_event('Q'))",
 }
-ALONE = ("ending-cancelled_waiting", "ending-child_of_this_turn_dropped")
-"""Cases that block the queue for everybody after them: a cancel is sent to a child that was never started."""
+ALONE = (
+    "ending-cancelled",
+    "ending-cancelled_waiting",
+    "ending-detached_cancelled",
+    "ending-child_of_this_turn_dropped",
+    "child_of_cancelled",
+)
+"""Cases that may block the queue for everybody after them: a cancel is sent to a child that was never started."""
 
 
 for label, ending in ENDINGS.items():

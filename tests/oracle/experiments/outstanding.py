@@ -10,11 +10,11 @@ from tests.oracle.experiments.asking import EXPERIMENTS, experiment
 
 HEAD = """
 def program(ctx, given):
-    import time
+    from tests.oracle.library import hold
 
     if ctx.execution_id > 1:
         return "over"
-    time.sleep(0.08)
+    hold(0.08)
 """
 
 
@@ -128,10 +128,10 @@ outstanding(
 
 @experiment(outside=[event(40, "go"), cancel(41, "because")])
 def cancel_in_the_batch_of_the_ending(ctx: Any, _given: Any) -> Any:
-    import time
+    from tests.oracle.library import hold
 
     if ctx.get_kv_value("held") is None:
-        time.sleep(0.08)
+        hold(0.08)
     yield ctx.race(ctx.wait_for_event("go"), ctx.dequeue_event("Q"))
     ctx.set_kv_value("after", "1")
     yield ctx.race(ctx.schedule_activity("Slow", {"ms": 100}), ctx.wait_for_event("later"))
@@ -140,18 +140,18 @@ def cancel_in_the_batch_of_the_ending(ctx: Any, _given: Any) -> Any:
 
 @experiment(outside=[cancel(30, "one"), event(31, "go", 1), cancel(32, "two"), cancel(90, "three")])
 def two_cancels(ctx: Any, _given: Any) -> Any:
-    import time
+    from tests.oracle.library import hold
 
-    time.sleep(0.06)
+    hold(0.06)
     yield ctx.wait_for_event("go")
     return "done"
 
 
 @experiment(outside=[event(40, "go"), event(41, "go"), message(42, "Q", 1)])
 def dropped_and_completing_in_one_batch(ctx: Any, _given: Any) -> Any:
-    import time
+    from tests.oracle.library import hold
 
-    time.sleep(0.06)
+    hold(0.06)
     first = yield ctx.race(ctx.wait_for_event("go"), ctx.dequeue_event("Q"))
     second = yield ctx.race(ctx.wait_for_event("go"), ctx.schedule_timer(100))
     third = yield ctx.race(ctx.dequeue_event("Q"), ctx.schedule_timer(100))

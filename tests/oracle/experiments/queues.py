@@ -17,9 +17,9 @@ def carried_messages(ctx: Any, given: Any) -> Any:
         first = yield ctx.dequeue_event("Q")
         yield ctx.race(ctx.dequeue_event("S"), ctx.schedule_timer(20))
         yield ctx.continue_as_new([first])
-    import time
+    from tests.oracle.library import hold
 
-    time.sleep(0.02)
+    hold(0.02)
     one = yield ctx.dequeue_event("Q")
     two = yield ctx.dequeue_event("Q")
     three = yield ctx.dequeue_event("R")
@@ -37,10 +37,10 @@ def carried_past_a_dropped_taker(ctx: Any, given: Any) -> Any:
 
 @experiment(given=0, outside=[message(40, "Q", "a"), message(41, "Q", "b"), message(42, "Q", "c")])
 def carried_with_a_taker_outstanding(ctx: Any, given: Any) -> Any:
-    import time
+    from tests.oracle.library import hold
 
     if given == 0:
-        time.sleep(0.08)
+        hold(0.08)
         got = yield ctx.race(ctx.dequeue_event("Q"), ctx.dequeue_event("Q"))
         yield ctx.continue_as_new([got])
     one = yield ctx.race(ctx.dequeue_event("Q"), ctx.schedule_timer(50))
@@ -50,13 +50,13 @@ def carried_with_a_taker_outstanding(ctx: Any, given: Any) -> Any:
 
 @experiment(given=0, outside=[message(20, "Q", n) for n in range(6)] + [message(75, "Q", n) for n in range(6, 10)])
 def carried_and_new_arrivals(ctx: Any, given: Any) -> Any:
-    import time
+    from tests.oracle.library import hold
 
     if given == 0:
         yield ctx.schedule_timer(50)
         yield ctx.dequeue_event("Q")
         ctx.set_custom_status("first")
-        time.sleep(0.05)
+        hold(0.05)
         yield ctx.continue_as_new(1)
     got = []
     for _ in range(9):
