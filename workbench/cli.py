@@ -101,7 +101,7 @@ def _print_replay(recording: Recording, replay: Replay) -> None:
         print()
         print(turn.text())
     print()
-    print(replay.text())
+    print(replay.text() if replay.damage else repr(replay))
 
 
 def _load_code(place: str) -> Callable[..., Any]:
