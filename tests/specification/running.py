@@ -1,0 +1,99 @@
+"""Running orchestrations on a real store: the workers' own calls, made on the test's thread until nothing is left.
+
+Every turn is replayed from the top and committed as a background worker would; no thread, so nothing to wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench import ManualClock, Workbench
+from workbench.runtime import kv
+from workbench.runtime.activities import ActivityRunner
+from workbench.runtime.client import OrchestrationResult
+from workbench.runtime.dispatcher import MAX_ATTEMPTS, Dispatcher
+from workbench.runtime.kv import Tables
+from workbench.runtime.provider import Provider
+
+Flow = Callable[..., Any]
+INSTANCE = "i"
+BATCH = 32
+
+
+def noop(_ctx: object, _given: object) -> None:
+    """An activity that does nothing."""
+
+
+def echo(_ctx: object, given: object) -> object:
+    """An activity that returns what it got."""
+    return given
+
+
+def register(wb: Workbench, *flows: Flow) -> None:
+    """Register orchestrations under their functions' names."""
+    for flow in flows:
+        wb.registry.add_orchestration(flow.__name__, flow)
+
+
+def start(wb: Workbench, flow: Flow, given: object = None, instance_id: str = INSTANCE) -> None:
+    """Register an orchestration and begin an instance of it; no turn is made."""
+    register(wb, flow)
+    wb.client.start_orchestration(instance_id, flow.__name__, given)
+
+
+def settle(wb: Workbench, max_attempts: int = MAX_ATTEMPTS) -> None:
+    """Make every turn, run every activity and let every timer fire, until only calls from outside are waited for."""
+    dispatcher = Dispatcher(wb.provider, wb.registry, wb.clock, wb.limits, max_attempts=max_attempts)
+    activities = ActivityRunner(wb.provider, wb.registry, wb.clock, lambda: wb.client)
+    while dispatcher.make_turns(BATCH) or activities.run_batch(max_attempts, "worker-1") or _time_passes(wb):
+        pass
+
+
+def _time_passes(wb: Workbench) -> bool:
+    due_ms = wb.provider.next_visible_ms()
+    if due_ms is None:
+        return False
+    assert isinstance(wb.clock, ManualClock)
+    wb.clock.advance_to(due_ms)
+    return True
+
+
+def run(wb: Workbench, flow: Flow, given: object = None, instance_id: str = INSTANCE) -> OrchestrationResult:
+    """Run an orchestration as far as it goes, and say how it stands."""
+    start(wb, flow, given, instance_id)
+    settle(wb)
+    return wb.client.get_status(instance_id)
+
+
+def output(wb: Workbench, flow: Flow, given: object = None, instance_id: str = INSTANCE) -> Any:
+    """What an orchestration returns; it must complete."""
+    result = run(wb, flow, given, instance_id)
+    assert (result.status, result.error) == ("Completed", None)
+    return result.output
+
+
+def values(tables: kv.Table) -> dict[str, str | None]:
+    """The rows of a KV table without their times; None is a tombstone."""
+    return {key: row.value for key, row in tables.items()}
+
+
+def folded(provider: Provider, instance_id: str) -> Tables:
+    """The KV tables that an instance's histories come to, event by event."""
+    tables = Tables()
+    for execution in provider.executions(instance_id):
+        history = provider.read_history(instance_id, execution.execution_id)
+        for number in dict.fromkeys(history.turns):
+            events = [event for event, turn in zip(history.events, history.turns, strict=True) if turn == number]
+            last = number == history.turns[-1]
+            tables = kv.apply_turn(provider.kv_model, tables, events, last and execution.status != "Running")
+    return tables
+
+
+def assert_tables_agree_with_histories(provider: Provider) -> None:
+    """Whatever happened: the stored tables, times included, are what the stored events come to."""
+    for info in provider.instances():
+        executions = provider.executions(info.instance_id)
+        if [each.execution_id for each in executions] != list(range(1, info.execution_id + 1)):
+            continue  # executions were pruned, so what they wrote is no longer known
+        assert provider.get_kv_tables(info.instance_id) == folded(provider, info.instance_id), info.instance_id
