@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -201,6 +201,39 @@ class Client:
     def delete_instance(self, instance_id: str, force: bool = False) -> None:
         """Delete an instance with everything it has; a running one only with `force`."""
         self._provider.delete_instance(instance_id, force)
+
+    def delete_instance_bulk(
+        self, instance_ids: Sequence[str] | None = None, completed_before_ms: int | None = None, limit: int = 1_000
+    ) -> list[str]:
+        """Delete ended root instances with everything they have; returns their ids.
+
+        Of `instance_ids` (None: all) those that ended before `completed_before_ms`, at most `limit`, oldest first.
+        """
+        deleted = []
+        for info in self._chosen(instance_ids):
+            ended_ms = self._provider.executions(info.instance_id)[-1].completed_at_ms
+            early = completed_before_ms is None or (ended_ms is not None and ended_ms < completed_before_ms)
+            if info.parent_instance is None and info.status in TERMINAL and early and len(deleted) < limit:
+                self._provider.delete_instance(info.instance_id)
+                deleted.append(info.instance_id)
+        return deleted
+
+    def prune_executions_bulk(
+        self,
+        instance_ids: Sequence[str] | None = None,
+        keep_last: int | None = None,
+        completed_before_ms: int | None = None,
+        limit: int = 1_000,
+    ) -> dict[str, tuple[int, ...]]:
+        """`prune_executions` for many instances (None: all), at most `limit`; what was pruned of each."""
+        return {
+            info.instance_id: self._provider.prune_executions(info.instance_id, keep_last, completed_before_ms)
+            for info in self._chosen(instance_ids)[:limit]
+        }
+
+    def _chosen(self, instance_ids: Sequence[str] | None) -> list[InstanceInfo]:
+        wanted = None if instance_ids is None else set(instance_ids)
+        return [info for info in self._provider.instances() if wanted is None or info.instance_id in wanted]
 
     def restart_instance(self, instance_id: str, kv: Literal["keep", "clear"] = "keep") -> None:
         """Give a failed instance another execution, with its own start event and the input of the failed one.

@@ -142,6 +142,11 @@ class Dispatcher:
             return poisoned(claim, loaded or self._provider.load([claim])[0], self._max_attempts, now_ms)
         try:
             return self._make(claim, loaded, now_ms)
+        except DamagedHistory as error:
+            bad = unreadable(claim, error, self._max_attempts, now_ms)
+            if bad.commit is not None:
+                return bad.commit
+            telemetry.log.warning("%s; tried again later", error)
         except UnknownOrchestration as error:
             telemetry.log.warning("%s; tried again later, instance_id=%s", error, claim.instance_id)
         except Exception:  # noqa: BLE001 (logged; the instance is tried again, and fails as poisoned in the end)

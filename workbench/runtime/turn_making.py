@@ -8,6 +8,7 @@ import msgspec
 
 from workbench.runtime import events as ev
 from workbench.runtime import messages as ms
+from workbench.runtime.errors import DamagedHistory
 from workbench.runtime.execution import Execution
 from workbench.runtime.limits import Limits
 from workbench.runtime.provider import Claim, Loaded, TurnCommit
@@ -72,8 +73,8 @@ class TurnMaker:
     def cold(self, claim: Claim, loaded: Loaded, now_ms: int) -> MadeTurn:
         """Make a turn with a new execution: replay the recorded turns from the top, then the new one.
 
-        The execution is left parked when it can go on. Raises `UnknownOrchestration` and `DidNotComeBack`; the
-        execution is closed then.
+        The execution is left parked when it can go on. Raises `UnknownOrchestration`, `DidNotComeBack`, and
+        `DamagedHistory` where the record contradicts itself; the execution is closed then.
         """
         start = start_message(claim)
         recorded = tuple(recorded_turns(loaded.history))
@@ -107,7 +108,11 @@ class TurnMaker:
     def _replay(self, execution: Execution, recorded: Sequence[RecordedTurn]) -> None:
         wanted = recorded[-1].number + 1 if recorded else 1
         for turn in recorded:
-            if execution.advance(turn, being_made=wanted).divergence is not None:
+            divergence = execution.advance(turn, being_made=wanted).divergence
+            if divergence is not None and divergence.kind == "broken history":
+                row = "its end" if divergence.recorded is None else f"event {divergence.recorded.event_id}"
+                raise DamagedHistory(execution.instance_id, execution.execution_id, row, divergence.message)
+            if divergence is not None:
                 execution.number = wanted - 1
                 return
 
