@@ -76,14 +76,12 @@ font-weight:600}
 border-top:1px solid var(--workbench-line)}
 .workbench .workbench-part{flex:1 1 30em;min-width:0;padding:10px 14px;overflow-x:auto;
 background:var(--workbench-ground);container-type:inline-size}
-@container (max-width:48em){.workbench.workbench .workbench-table thead th{white-space:normal}}
-@container (max-width:44em){.workbench.workbench .workbench-table .workbench-optional{display:none}}
 .workbench .workbench-narrow{flex:1 1 17em}
 .workbench .workbench-wide{flex:1.7 1 34em}
 .workbench .workbench-sides{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30em),1fr));
 gap:0 1px;background:var(--workbench-line);border-top:1px solid var(--workbench-line)}
 .workbench .workbench-side{display:grid;grid-template-rows:subgrid;grid-row:span 5;min-width:0;
-background:var(--workbench-ground)}
+background:var(--workbench-ground);box-shadow:0 -1px 0 var(--workbench-line)}
 .workbench .workbench-side>.workbench-part{padding:6px 14px}
 .workbench .workbench-side>.workbench-empty{padding:0}
 .workbench .workbench-title{font-weight:600;color:var(--workbench-quiet);margin:0 0 5px}
@@ -162,4 +160,6 @@ border:1px solid var(--workbench-line);background:var(--workbench-raised);vertic
 .workbench details{margin:6px 0 0}
 .workbench summary{cursor:pointer;color:var(--workbench-quiet)}
 .workbench .workbench-table .workbench-fit{width:1%;white-space:nowrap}
+@container (max-width:48em){.workbench.workbench .workbench-table thead th{white-space:normal}}
+@container (max-width:44em){.workbench.workbench .workbench-table .workbench-optional{display:none}}
 """
