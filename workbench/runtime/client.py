@@ -209,7 +209,7 @@ class Client:
 
         Of `instance_ids` (None: all) those that ended before `completed_before_ms`, at most `limit`, oldest first.
         """
-        deleted = []
+        deleted: list[str] = []
         for info in self._chosen(instance_ids):
             ended_ms = self._provider.executions(info.instance_id)[-1].completed_at_ms
             early = completed_before_ms is None or (ended_ms is not None and ended_ms < completed_before_ms)
