@@ -86,8 +86,11 @@ def _storable(text: str) -> str:
 
 
 @contextlib.contextmanager
-def guarded_generators(journal: Journal, warnings: list[str]) -> Iterator[None]:
-    """While user code runs, async generators that it abandons are closed inert instead of with a live context."""
+def guarded_generators(journal: Journal, warn: Callable[[str], None]) -> Iterator[None]:
+    """While user code runs, async generators that it abandons are closed inert instead of with a live context.
+
+    Python remembers with each of them who was to finalise it when it began: that may be turns ago.
+    """
     before = sys.get_asyncgen_hooks()
 
     def finalize(abandoned: Any) -> None:
@@ -98,7 +101,7 @@ def guarded_generators(journal: Journal, warnings: list[str]) -> Iterator[None]:
         finally:
             journal.state = state
         name = getattr(abandoned, "__qualname__", "an async generator")
-        warnings.append(f"{name} was left unfinished; wrap it in contextlib.aclosing")
+        warn(f"{name} was left unfinished; wrap it in contextlib.aclosing")
 
     sys.set_asyncgen_hooks(firstiter=None, finalizer=finalize)
     try:
@@ -122,7 +125,7 @@ def close_code(code: Running, journal: Journal) -> list[str]:
     """
     journal.state = "inert"
     warnings: list[str] = []
-    with guarded_generators(journal, warnings):
+    with guarded_generators(journal, warnings.append):
         for _ in range(CLOSE_ATTEMPTS):
             try:
                 code.close()

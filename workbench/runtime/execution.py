@@ -212,7 +212,7 @@ class Execution:
     # Running a turn.
 
     def _run(self, arrivals: Sequence[ev.Event]) -> None:
-        with contextlib.suppress(ReplayStopped), guarded_generators(self.journal, self._warnings):
+        with contextlib.suppress(ReplayStopped), guarded_generators(self.journal, self._warn):
             if self.started is None:
                 self._start(arrivals[0])
                 arrivals = arrivals[1:]
@@ -223,6 +223,9 @@ class Execution:
                 self._deliver(event)
             while not self._is_over() and self.mailbox.bind():
                 self._wake(None)
+
+    def _warn(self, text: str) -> None:
+        self._warnings.append(text)
 
     def _is_over(self) -> bool:
         return self.journal.divergence is not None or (self.finished is not None and self.continued is None)
