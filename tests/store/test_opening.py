@@ -12,6 +12,7 @@ from tests.store.turns import claim_one, nudge, run_turn, sets, start, turn_of
 from workbench.runtime.errors import (
     NoHistory,
     NotADatabase,
+    NotAStore,
     StoreError,
     StoreFileGone,
     StoreModelMismatch,
@@ -122,7 +123,7 @@ def test_stores_in_memory_are_never_shared() -> None:
     other.close()
 
 
-@pytest.mark.parametrize("content", [b"", b"hello", b'{"format": 1}' * 9, b"\0" * 8 + b"DUCK" + b"\0" * 100])
+@pytest.mark.parametrize("content", [b"", b"hello", b"\0" * 8 + b"DUCK" + b"\0" * 100])
 def test_a_file_that_is_no_database_is_refused_unchanged(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(NotADatabase, match=r"^flows\.duckdb is neither a duroxide database, nor"):
@@ -141,15 +142,20 @@ def test_a_broken_database_is_refused_unchanged(path: Path) -> None:
         assert path.read_bytes() == broken
 
 
-def test_another_kind_of_database_is_refused_unchanged(path: Path) -> None:
+def test_a_file_that_can_only_be_looked_at_is_refused_unchanged(path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE history (a)")
     connection.commit()
     connection.close()
-    before = path.read_bytes()
-    with pytest.raises(NotADatabase):
-        DuckDBProvider(path)
-    assert path.read_bytes() == before
+    for content, what in ((path.read_bytes(), "a SQLite database"), (b'{"format": 1}', "a JSON file")):
+        path.write_bytes(content)
+        with pytest.raises(NotAStore) as caught:
+            DuckDBProvider(path)
+        assert str(caught.value) == (
+            f"flows.duckdb is {what}, not a workbench store, and nothing was written to it; "
+            "look at it with open_source(path), or name another file"
+        )
+        assert path.read_bytes() == content
 
 
 def test_a_database_without_our_tables_is_refused_unchanged(path: Path) -> None:
@@ -163,6 +169,19 @@ def test_a_database_without_our_tables_is_refused_unchanged(path: Path) -> None:
         "flows.duckdb is a database without orchestration history: it has no table 'history'; its tables: 'sales'"
     )
     assert path.read_bytes() == before
+
+
+def test_another_workbench_like_database_is_refused_unchanged(path: Path) -> None:
+    connection = duckdb.connect(str(path))
+    connection.execute("CREATE TABLE history (a INTEGER)")
+    connection.close()
+    with pytest.raises(NoHistory, match="it has no table 'workbench_meta'; its tables: 'history'"):
+        DuckDBProvider(path)
+    connection = duckdb.connect(str(path))
+    connection.execute("CREATE TABLE workbench_meta (schema_version INTEGER)")
+    connection.close()
+    with pytest.raises(NotADatabase, match="its schema version is missing"):
+        DuckDBProvider(path)
 
 
 def test_a_newer_schema_version_is_refused_unchanged(path: Path) -> None:

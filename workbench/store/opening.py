@@ -54,8 +54,8 @@ def open_file(path: str | Path, kv_model: KVModel | None, heals: bool = True) ->
 
     A file that does not exist is made, as `"delta"` unless `kv_model` says otherwise; an older one is migrated, and
     what the migration finds half-way is healed unless `heals` is False. All locks in the file are dropped, as nobody
-    can hold one any more. Raises `NotADatabase`, `NoHistory`, `StoreTooNew`, `StoreModelMismatch`, `StoreLocked`,
-    `StoreOpenWithOtherSettings` or `StoreFileGone`, each before anything in the file is changed.
+    can hold one any more. Raises `NotADatabase`, `NotAStore`, `NoHistory`, `StoreTooNew`, `StoreModelMismatch`,
+    `StoreLocked`, `StoreOpenWithOtherSettings` or `StoreFileGone`, each before anything in the file is changed.
     """
     resolved = Path(path).resolve()
     with _registry_lock:
@@ -84,7 +84,8 @@ def release(database: Database) -> None:
 def reading_file(path: str | Path) -> Iterator[Cursor]:
     """A read-only transaction on a store file, without changing it: no migration, no lock is dropped.
 
-    Works on a file that this process has open, too. Raises `NotADatabase`, `NoHistory` or `StoreLocked`.
+    Works on a file that this process has open, too. Raises `NotADatabase`, `NotAStore`, `NoHistory` or
+    `StoreLocked`.
     """
     resolved = Path(path).resolve()
     with _registry_lock:
@@ -113,11 +114,12 @@ def is_open_here(path: str | Path) -> bool:
 def schema_version(cursor: Cursor, path: Path) -> int:
     """The schema version of a database file; raises `NoHistory` if it is none of ours."""
     tables = tuple(str(name) for (name,) in cursor.execute("SELECT table_name FROM duckdb_tables()").fetchall())
-    if not {"workbench_meta", "history"} <= set(tables):
-        raise NoHistory(path, tables)
+    for needed in ("history", "workbench_meta"):
+        if needed not in tables:
+            raise NoHistory(path, tables, needed)
     row = cursor.execute("SELECT max(schema_version) FROM workbench_meta").fetchone()
     if row is None or row[0] is None:
-        raise NoHistory(path, tables)
+        raise NotADatabase(path, "its schema version is missing")
     return int(row[0])
 
 
