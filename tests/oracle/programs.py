@@ -31,7 +31,7 @@ QUEUES = ("Q", "R")
 VALUES = ("None", "0", "False", '""', '"é\\u2028"', "[1, 2.5, None]", '{"a": {}, "b": True}', '"42"', "-0.0")
 EXACT_VALUES = ('{"b": True, "a": {}}', "10**20", "123456789.12345679", 'float("nan")')
 """The SDK does not give these back as they were inside `all` and `race` (README)."""
-CANCELLED = 0.12
+CANCELLED = 0.15
 """Share of the programs that are cancelled from outside."""
 
 
@@ -77,7 +77,8 @@ class RandomProgram:
             times += [self.random.randint(low, low + 150) for low in (200, 400, 700)]
             calls += [call(at_ms, name, [name, number]) for number, at_ms in enumerate(sorted(times))]
         if not self.has_child and self.random.random() < CANCELLED:
-            calls.append(cancel(self.random.randint(0, 150), self.random.choice(("", "enough", "é"))))
+            moments = [self.random.randint(0, 150), *(call.after_ms for call in calls)]
+            calls.append(cancel(self.random.choice(moments), self.random.choice(("", "enough", "é"))))
         return tuple(sorted(calls, key=lambda call: call.after_ms))
 
     def beginning(self) -> Lines:
