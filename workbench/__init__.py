@@ -10,12 +10,13 @@ __version__ = VERSION
 
 if TYPE_CHECKING:
     from workbench.recordings import Recording, open_source
+    from workbench.run import Run
     from workbench.runtime.client import Client
     from workbench.runtime.clock import ManualClock, SystemClock
     from workbench.runtime.errors import NondeterminismError, WorkbenchError
     from workbench.runtime.limits import Limits
     from workbench.runtime.runtime import Runtime, RuntimeOptions
-    from workbench.session import Run, Workbench
+    from workbench.session import Workbench
     from workbench.store import DuckDBProvider
 
 _HOMES = {
@@ -25,7 +26,7 @@ _HOMES = {
     "ManualClock": "workbench.runtime.clock",
     "Recording": "workbench.recordings",
     "NondeterminismError": "workbench.runtime.errors",
-    "Run": "workbench.session",
+    "Run": "workbench.run",
     "Runtime": "workbench.runtime.runtime",
     "RuntimeOptions": "workbench.runtime.runtime",
     "SystemClock": "workbench.runtime.clock",

@@ -14,9 +14,10 @@ from typing import Any
 from workbench.examples import counter, noop
 from workbench.recordings import Recording, open_source
 from workbench.recordings.replay import Replay
+from workbench.run import Outcome
 from workbench.runtime.errors import WorkbenchError
 from workbench.runtime.kv import DELTA, PER_TURN, KVModel
-from workbench.session import Outcome, Workbench
+from workbench.session import Workbench
 
 ROUNDS = 5
 DIVERGED_EXIT, USAGE_EXIT = 1, 2

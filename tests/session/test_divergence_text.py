@@ -65,7 +65,7 @@ def test_the_turns_of_the_run_and_another_handle_on_it_say_the_same(diverged: Ru
     assert again is not None
     assert again.text() == EXPLANATION
     with pytest.raises(NondeterminismError) as raised:
-        _ = Run(diverged._wb, diverged.instance_id).output
+        _ = Run(diverged._desk, diverged.instance_id).output
     assert str(raised.value) == EXPLANATION
 
 
@@ -111,6 +111,6 @@ def test_two_runs_tell_the_same_word_for_word(kv_model: KVModel) -> None:
 
 
 def test_the_poison_comes_out_of_the_database(diverged: Run) -> None:
-    rows = diverged._wb.sql("SELECT key, value, execution_id FROM kv_store")
-    assert rows.to_numpy().tolist() == [["counter", "1", 1]]
+    _, rows = diverged._desk.provider.query("SELECT key, value, execution_id FROM kv_store")
+    assert rows == [("counter", "1", 1)]
     assert diverged.turns[-1].snapshot["counter"].value == "1"

@@ -130,7 +130,7 @@ def waiting(wb: Workbench) -> Run:
 
 
 def change(run: Run, before: str, after: str) -> None:
-    run._wb.orchestration(run.orchestration)(edited(order, before, after))
+    run._desk.registry.add_orchestration(run.orchestration, edited(order, before, after))
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,11 @@ from typing import Any
 
 from workbench.recordings import Recording, open_source
 from workbench.recordings.replay import Replay
+from workbench.run import Run
 from workbench.runtime.errors import InstanceWaiting
 from workbench.runtime.kv import KVModel
 from workbench.runtime.limits import Limits
-from workbench.session import Run, Workbench
+from workbench.session import Workbench
 
 RECORDINGS = Path(__file__).parents[1] / "cases" / "recordings"
 

@@ -12,9 +12,9 @@ from tests.views.making import started, typed
 from tests.views.pages import Page
 from workbench.recordings import Recording, open_source
 from workbench.recordings.replay import Replay
+from workbench.run import Outcome, Run
 from workbench.runtime.limits import Limits
 from workbench.runtime.turn import Turn
-from workbench.session import Outcome, Run
 from workbench.views import divergence, history, outcome, recording, replay, run, source, turn
 
 HOSTILE = [

@@ -1,0 +1,290 @@
+"""A `Run`: one instance of a workbench, turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+
+from workbench.recordings.explain import explain
+from workbench.recordings.recording import RecordedExecution, Recording, recording_from_provider
+from workbench.recordings.replay import replay
+from workbench.recordings.tracing import made_turn
+from workbench.runtime import messages as ms
+from workbench.runtime import payload
+from workbench.runtime.activities import ActivityRunner
+from workbench.runtime.client import Client
+from workbench.runtime.dialect import WORKBENCH
+from workbench.runtime.errors import (
+    ActivityNotWaiting,
+    InstanceFinished,
+    NondeterminismError,
+    RuntimeIsRunning,
+    UnknownOrchestration,
+)
+from workbench.runtime.events import application_error
+from workbench.runtime.limits import Limits
+from workbench.runtime.registry import Registry
+from workbench.runtime.single_turn import SingleTurn
+from workbench.runtime.trace import TracedExecution
+from workbench.runtime.turn import Turn, TurnSetting
+from workbench.runtime.turn_making import FINISHED, MadeTurn
+from workbench.showing import Shown, Steppable, Stepping
+from workbench.store import DuckDBProvider
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NONDETERMINISTIC = "nondeterministic: "
+"""How the error text of an instance begins whose code left its history."""
+NOT_AGAIN = "run again, the code that is registered now follows the whole history: it was changed, or it is impure"
+NO_CODE = "its orchestration is not registered here, so where the code left the history cannot be shown"
+
+
+class Desk(msgspec.Struct, frozen=True):
+    """What a run works with: the store, the registered code, and who makes a turn or runs an activity by hand."""
+
+    provider: DuckDBProvider
+    registry: Registry
+    limits: Limits
+    client: Client
+    activities: ActivityRunner
+    single_turn: SingleTurn
+    is_running: Callable[[], bool]
+    """Whether background workers make the turns."""
+
+
+class Outcome(Shown, msgspec.Struct, frozen=True, kw_only=True):
+    """How an instance stands: `status`, decoded `output` or `error` text, and the divergence if there was one."""
+
+    _view: ClassVar[str] = "outcome"
+
+    instance_id: str
+    status: str
+    output: Any = None
+    error: str | None = None
+    turns: int = 0
+    divergence: str | None = None
+
+
+class Run(Steppable):
+    """One instance of a workbench, turn by turn."""
+
+    _view: ClassVar[str] = "run"
+
+    def __init__(self, desk: Desk, instance_id: str) -> None:
+        self._desk = desk
+        self.instance_id = instance_id
+        self._turns: tuple[object, tuple[Turn, ...]] | None = None
+        self._last: Turn | None = None
+
+    # Moving it.
+
+    def turn(self) -> Turn:
+        """Make exactly one turn, on the calling thread, and return it.
+
+        Runs at most one activity and moves a manual clock when that is what it takes. Raises `InstanceFinished`,
+        `InstanceWaiting` (it says which call would move it), `UnknownActivity`, `UnknownOrchestration`.
+        """
+        if self._desk.is_running():
+            raise RuntimeIsRunning
+        self._last = self._as_turn(self._desk.single_turn.make(self.instance_id))
+        return self._last
+
+    def finish(self) -> Outcome:
+        """Make turns until the instance has ended, and say how.
+
+        Returns also when it diverges. Raises `InstanceWaiting` when it needs a call from outside.
+        """
+        while self.status not in FINISHED:
+            self.turn()
+        return self.outcome
+
+    def complete(self, event_id: int, result: object = None) -> None:
+        """Give the waiting activity that event `event_id` scheduled a result, without running it.
+
+        Raises `ActivityNotWaiting`, `InstanceFinished`, and `NotJSON` for a result that has no JSON form.
+        """
+        text = payload.dump(f"the result for event {event_id}", result)
+        self._settle(event_id, lambda execution: ms.ActivityCompleted(self.instance_id, execution, event_id, text))
+
+    def fail(self, event_id: int, message: str) -> None:
+        """Let the waiting activity that event `event_id` scheduled fail with a message, without running it.
+
+        Raises `ActivityNotWaiting` or `InstanceFinished`.
+        """
+        details = application_error(payload.storable("the message", message), "ActivityFailed")
+        self._settle(event_id, lambda execution: ms.ActivityFailed(self.instance_id, execution, event_id, details))
+
+    def _settle(self, event_id: int, outcome: Callable[[int], ms.Message]) -> None:
+        self._check_unfinished()
+        pending = self._desk.provider.pending_activities(self.instance_id)
+        work = next((each for each in pending if each.id == event_id), None)
+        if work is None:
+            waiting = tuple(f"{each.name}({each.input}) (event {each.id})" for each in pending)
+            raise ActivityNotWaiting(self.instance_id, event_id, waiting)
+        self._desk.activities.settle(self.instance_id, event_id, outcome(work.execution_id))
+
+    def raise_event(self, name: str, data: object = None) -> None:
+        """Send it an external event. Raises `InstanceFinished`."""
+        self._check_unfinished()
+        self._desk.client.raise_event(self.instance_id, name, data)
+
+    def enqueue_event(self, queue: str, data: object = None) -> None:
+        """Put a message into one of its event queues. Raises `InstanceFinished`."""
+        self._check_unfinished()
+        self._desk.client.enqueue_event(self.instance_id, queue, data)
+
+    def cancel(self, reason: str | None = None) -> None:
+        """Ask it to end; it does with its next turn. Raises `InstanceFinished`."""
+        self._check_unfinished()
+        self._desk.client.cancel_instance(self.instance_id, reason)
+
+    def _check_unfinished(self) -> None:
+        if self.status in FINISHED:
+            raise InstanceFinished(self.instance_id, self.status)
+
+    # Looking at it.
+
+    @property
+    def orchestration(self) -> str:
+        """The name of its orchestration; empty before the first turn."""
+        info = self._desk.provider.instance(self.instance_id)
+        return "" if info is None else info.orchestration
+
+    @property
+    def status(self) -> str:
+        """`Pending` before the first turn, then Running, Completed or Failed."""
+        status = self._desk.client.get_status(self.instance_id).status
+        return "Pending" if status == "NotFound" else status
+
+    @property
+    def output(self) -> Any:
+        """The decoded result, None unless it completed; raises `NondeterminismError` if it diverged."""
+        divergence = self.divergence_text
+        if divergence is not None:
+            raise NondeterminismError(divergence)
+        return self._desk.client.get_status(self.instance_id).output
+
+    @property
+    def error(self) -> str | None:
+        """The error text as it is stored, None unless it failed."""
+        return self._desk.client.get_status(self.instance_id).error
+
+    @property
+    def custom_status(self) -> str | None:
+        """The custom status that clients see."""
+        info = self._desk.provider.instance(self.instance_id)
+        return None if info is None else info.custom_status
+
+    @property
+    def kv(self) -> dict[str, str]:
+        """What a client reads now: all keys, in order."""
+        return self._desk.provider.get_all_kv_values(self.instance_id)
+
+    @property
+    def outcome(self) -> Outcome:
+        """How it stands."""
+        result = self._desk.client.get_status(self.instance_id)
+        return Outcome(
+            instance_id=self.instance_id,
+            status=self.status,
+            output=result.output,
+            error=result.error,
+            turns=sum(each.turn_count for each in self._recorded_executions()),
+            divergence=self.divergence_text,
+        )
+
+    @property
+    def divergence_text(self) -> str | None:
+        """The whole explanation if it diverged when its last turn was made; None when it did not."""
+        error = self.error
+        if error is None or not error.startswith(NONDETERMINISTIC):
+            return None
+        made = self._last if self._last is not None and self._last.divergence is not None else self.turns[-1]
+        if made.divergence is not None:
+            return made.divergence.text()
+        return f"{error}\n{NOT_AGAIN if made.has_code else NO_CODE}"
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """All its turns, of all executions, run again from its history with the code that is registered now."""
+        info = self._desk.provider.instance(self.instance_id)
+        if info is None:
+            return ()
+        recording = self.recording()
+        code = self._code(recording)
+        stamp = (info.execution_id, recording.event_count, code)
+        if self._turns is None or self._turns[0] != stamp:
+            again = replay(recording, code, self._desk.provider.kv_model, self._desk.limits).turns
+            made = [_as_first_made(turn) for turn in again]
+            last = self._last
+            if last is not None and not made[-1].has_code and made[-1].address == last.address:
+                made[-1] = last  # nobody can make this turn again, but it was seen
+            self._turns = (stamp, tuple(made))
+        return self._turns[1]
+
+    @property
+    def history(self) -> pd.DataFrame:
+        """The recorded events of all executions, a row each."""
+        from workbench.views import history
+
+        return history.frame(self.recording())
+
+    def stepping(self) -> Stepping:
+        """Its turns, one more on demand, and locals from running the history again."""
+        return Stepping(lambda: self.turns, self.turn, self._with_locals)
+
+    def _with_locals(self, address: str) -> Turn:
+        recording = self.recording()
+        code = self._code(recording)
+        again = replay(recording, code, self._desk.provider.kv_model, self._desk.limits, keep_locals=True)
+        return _as_first_made(again.turn(address))
+
+    def _recorded_executions(self) -> tuple[RecordedExecution, ...]:
+        return () if self.status == "Pending" else self.recording().executions
+
+    def recording(self) -> Recording:
+        """Everything recorded of it, as plain data that can be kept as JSON and replayed."""
+        return recording_from_provider(self._desk.provider, self.instance_id, self._desk.limits)
+
+    def _code(self, recording: Recording) -> Callable[..., Any] | None:
+        try:
+            return self._desk.registry.orchestration(recording.orchestration, recording.version).function
+        except UnknownOrchestration:
+            return None
+
+    def _as_turn(self, made: MadeTurn) -> Turn:
+        """The turn that was just made, from its own trace, with its divergence explained."""
+        result, execution = made.result, made.execution
+        assert isinstance(execution, TracedExecution)  # noqa: S101
+        last = execution.traced[-1]
+        execution.traced[-1] = msgspec.structs.replace(last, result=result)
+        recording = self.recording()
+        of_execution = next(each for each in recording.executions if each.execution_id == result.execution_id)
+        setting = TurnSetting(
+            instance_id=self.instance_id,
+            orchestration=recording.orchestration,
+            execution_id=result.execution_id,
+            kv_model=self._desk.provider.kv_model,
+            limits=self._desk.limits,
+            start=of_execution.kv_snapshot or {},
+        )
+        seeded = {} if made.loaded is None else made.loaded.kv_snapshot
+        turn = made_turn(setting, execution.traced, made.recorded, seeded)
+        code = self._code(recording)
+        if turn.divergence is None or code is None:
+            return turn
+        divergence = explain(turn.divergence, turn, code, setting, made.recorded, WORKBENCH)
+        return msgspec.structs.replace(turn, divergence=divergence)
+
+
+def _as_first_made(turn: Turn) -> Turn:
+    """A turn of a run as it was when it was made: what equals its record now was new then."""
+    if turn.divergence is not None:
+        return turn
+    made = tuple(
+        msgspec.structs.replace(each, state="new") if each.state == "replayed" else each for each in turn.operations
+    )
+    return msgspec.structs.replace(turn, operations=made)
