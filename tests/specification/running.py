@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench import ManualClock, Workbench
+from workbench import Client, Limits, ManualClock, Workbench
 from workbench.runtime import kv
 from workbench.runtime.activities import ActivityRunner
 from workbench.runtime.client import OrchestrationResult
+from workbench.runtime.clock import Clock
 from workbench.runtime.dispatcher import MAX_ATTEMPTS, Dispatcher
 from workbench.runtime.kv import Tables
 from workbench.runtime.provider import Provider
+from workbench.runtime.registry import Registry
 
 Flow = Callable[..., Any]
 INSTANCE = "i"
@@ -44,18 +46,27 @@ def start(wb: Workbench, flow: Flow, given: object = None, instance_id: str = IN
 
 def settle(wb: Workbench, max_attempts: int = MAX_ATTEMPTS) -> None:
     """Make every turn, run every activity and let every timer fire, until only calls from outside are waited for."""
-    dispatcher = Dispatcher(wb.provider, wb.registry, wb.clock, wb.limits, max_attempts=max_attempts)
-    activities = ActivityRunner(wb.provider, wb.registry, wb.clock, lambda: wb.client)
-    while dispatcher.make_turns(BATCH) or activities.run_batch(max_attempts, "worker-1") or _time_passes(wb):
+    work_through(wb.provider, wb.registry, wb.clock, wb.limits, max_attempts)
+
+
+def work_through(
+    provider: Provider, registry: Registry, clock: Clock, limits: Limits, max_attempts: int = MAX_ATTEMPTS
+) -> None:
+    """Do what is to be done in a store, as its workers would, until nothing is left."""
+    dispatcher = Dispatcher(provider, registry, clock, limits, max_attempts=max_attempts)
+    activities = ActivityRunner(provider, registry, clock, lambda: Client(provider, clock))
+    while (
+        dispatcher.make_turns(BATCH) or activities.run_batch(max_attempts, "worker-1") or _time_passes(provider, clock)
+    ):
         pass
 
 
-def _time_passes(wb: Workbench) -> bool:
-    due_ms = wb.provider.next_visible_ms()
+def _time_passes(provider: Provider, clock: Clock) -> bool:
+    due_ms = provider.next_visible_ms()
     if due_ms is None:
         return False
-    assert isinstance(wb.clock, ManualClock)
-    wb.clock.advance_to(due_ms)
+    assert isinstance(clock, ManualClock)
+    clock.advance_to(due_ms)
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench.runtime.errors import InstanceRunning, UnknownInstance, WorkbenchError
-from workbench.runtime.messages import ActivityExecute
+from workbench.runtime.messages import ActivityExecute, ContinueAsNew
 from workbench.runtime.provider import Provider
 from workbench.store.validation.suite import CONTRACT, EVERY_STORE, follows
 from workbench.store.validation.turns import (
@@ -170,3 +170,15 @@ def prune_goes_on_where_it_was(provider: Provider) -> None:
     make_turn(provider, "a", end=COMPLETED)
     assert _executions(provider, "a") == [(5, COMPLETED)]
     assert _raised(lambda: provider.prune_executions("nobody")) is UnknownInstance
+
+
+@follows(CONTRACT, EVERY_STORE)
+def restart_begins_another_execution(provider: Provider) -> None:
+    """Spec 000, "Rolling upgrade safety": a failed instance can be restarted, with an execution of its own."""
+    make_turn(provider, "a", end=FAILED)
+    provider.restart(ContinueAsNew("a", "Flow", "null", restarts=True), NOW_MS)
+    claim = claim_one(provider, "a")
+    assert (claim.continued, claim.execution_id) == (True, 1)
+    assert provider.load([claim])[0].history.events == ()
+    assert provider.commit([turn_of(claim)]) == []
+    assert _executions(provider, "a") == [(1, FAILED), (2, "Running")]

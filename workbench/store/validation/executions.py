@@ -6,9 +6,22 @@ Spec 001 removes the keys that a pruned execution was the last to write; spec 00
 from __future__ import annotations
 
 from workbench.runtime.kv import DELTA, PER_TURN
+from workbench.runtime.messages import ContinueAsNew
 from workbench.runtime.provider import Provider
 from workbench.store.validation.suite import SPEC_000, SPEC_001, follows
-from workbench.store.validation.turns import COMPLETED, CONTINUED, clears, make_turn, read, sets, snapshot
+from workbench.store.validation.turns import (
+    COMPLETED,
+    CONTINUED,
+    FAILED,
+    NOW_MS,
+    claim_one,
+    clears,
+    make_turn,
+    read,
+    sets,
+    snapshot,
+    turn_of,
+)
 
 
 @follows(SPEC_001)
@@ -92,3 +105,15 @@ def kv_prune_current_execution_protected(provider: Provider) -> None:
     make_turn(provider, "a", sets("j", "2"), end=COMPLETED)
     assert provider.prune_executions("a", keep_last=1) == ()
     assert provider.get_all_kv_values("a") == {"j": "2", "k": "1"}
+
+
+@follows(SPEC_000)
+def kv_restart_keeps_or_clears_keys(provider: Provider) -> None:
+    """A restart keeps the keys that the failed execution left, or begins without any."""
+    make_turn(provider, "a", sets("k", "1"), end=FAILED)
+    provider.restart(ContinueAsNew("a", "Flow", "null", restarts=True), NOW_MS)
+    assert provider.commit([turn_of(claim_one(provider, "a"), end=FAILED)]) == []
+    assert read(provider, "a", "k") == ["1"]
+    provider.restart(ContinueAsNew("a", "Flow", "null", restarts=True, clears_kv=True), NOW_MS)
+    assert read(provider, "a", "k") == [None]
+    assert snapshot(provider, "a") == {}

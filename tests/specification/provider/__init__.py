@@ -1,0 +1,1 @@
+"""The validation suite of `workbench.store`, run over every provider there is."""
