@@ -58,12 +58,12 @@ def end_new_turn(execution: Execution, arrivals: Sequence[ev.Event], failure: di
     cancelled_activities = []
     messages: list[ms.Message] = []
     if not outcome.aborted and not outcome.cancelled and outcome.status != "ContinuedAsNew":
-        dropped, notices = _write_dropped(execution)
+        dropped, notices = _write_dropped(execution, first_new_id)
         cancelled_activities += dropped
         messages += notices
     if outcome.status != "Running":
         cancelled_activities += _write_ending(execution, outcome)
-        messages += _notices(execution, outcome)
+        messages += _notices(execution, outcome, first_new_id)
     execution.release_dropped()
     started = () if outcome.aborted or outcome.cancelled else tuple(_starts(execution, operations, outcome.status))
     running = outcome.status == "Running"
@@ -130,7 +130,8 @@ def _discard_operations(execution: Execution, arrivals: Sequence[ev.Event]) -> N
     journal.new_events = list(arrivals)
 
 
-def _write_dropped(execution: Execution) -> tuple[list[int], list[ms.Message]]:
+def _write_dropped(execution: Execution, first_new_id: int) -> tuple[list[int], list[ms.Message]]:
+    """Breadcrumbs of the losers; a child that was scheduled in this very turn was never started and is not told."""
     activities: list[int] = []
     notices: list[ms.Message] = []
     ordered = sorted(execution.dropped, key=lambda leaf: (_KIND_ORDER[leaf.kind], leaf.event_id))
@@ -140,7 +141,8 @@ def _write_dropped(execution: Execution) -> tuple[list[int], list[ms.Message]]:
             activities.append(leaf.event_id)
             execution.dropped_activities.add(leaf.event_id)
         elif leaf.kind == "child" and leaf.event_id in execution.children:
-            notices.append(ms.CancelInstance(execution.children.pop(leaf.event_id), DROPPED_CHILD))
+            if leaf.event_id < first_new_id:
+                notices.append(ms.CancelInstance(execution.children[leaf.event_id], DROPPED_CHILD))
         else:
             execution.mailbox.subscriptions.pop(leaf.event_id, None)
     return activities, notices
@@ -208,12 +210,13 @@ def _activities(execution: Execution, operations: Iterable[ev.Event]) -> Iterabl
 def _starts(execution: Execution, operations: Iterable[ev.Event], status: Status) -> Iterable[ms.Message]:
     """Timers and children begin only while the execution runs; detached starts also when it ends (facts D14)."""
     running = status == "Running"
+    dropped = {leaf.event_id for leaf in execution.dropped}
     for event in operations:
         if event.type == ev.TIMER_CREATED and running:
             yield ms.TimerFired(
                 execution.instance_id, execution.execution_id, event.event_id, int(event.fire_at_ms or 0)
             )
-        elif event.type == ev.CHILD_SCHEDULED and running and event.event_id in execution.children:
+        elif event.type == ev.CHILD_SCHEDULED and running and event.event_id not in dropped:
             yield ms.StartOrchestration(
                 execution.children[event.event_id],
                 str(event.name),
@@ -229,17 +232,18 @@ def _starts(execution: Execution, operations: Iterable[ev.Event], status: Status
             yield ms.StartOrchestration(str(event.instance), str(event.name), str(event.input), version)
 
 
-def _notices(execution: Execution, outcome: Outcome) -> list[ms.Message]:
+def _notices(execution: Execution, outcome: Outcome, first_new_id: int) -> list[ms.Message]:
     notices: list[ms.Message] = []
     if outcome.cancelled:
-        notices += [ms.CancelInstance(child, CANCELLED_PARENT) for child in execution.children.values()]
-    started = execution.started
-    if started is None:
+        started = [child for event_id, child in execution.children.items() if event_id < first_new_id]
+        notices += [ms.CancelInstance(child, CANCELLED_PARENT) for child in started]
+    start = execution.started
+    if start is None:
         return notices
     if outcome.status == "ContinuedAsNew" and execution.continued is not None:
-        notices.append(_continue_as_new(execution, started))
-    elif started.parent_instance and started.parent_id:
-        notices.append(parent_notice(started, outcome.output or "null", outcome.details))
+        notices.append(_continue_as_new(execution, start))
+    elif start.parent_instance and start.parent_id:
+        notices.append(parent_notice(start, outcome.output or "null", outcome.details))
     return notices
 
 

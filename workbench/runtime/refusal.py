@@ -72,12 +72,7 @@ def refuse(result: TurnResult, limits: Limits) -> TurnResult:
     failed = ev.new_event(
         last.instance_id, last.execution_id, last.event_id + 1, result.now_ms, ev.FAILED, details=details
     )
-    started_here = {message.instance for message in result.messages if isinstance(message, ms.StartOrchestration)}
-    kept: list[ms.Message] = [
-        message
-        for message in result.messages
-        if isinstance(message, ms.CancelInstance) and message.instance not in started_here
-    ]
+    kept: list[ms.Message] = [message for message in result.messages if isinstance(message, ms.CancelInstance)]
     if result.started is not None and result.started.parent_instance and result.started.parent_id:
         kept.append(parent_notice(result.started, "null", details))
     return msgspec.structs.replace(
