@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from workbench.runtime import events as ev
-from workbench.runtime.kv import Entry, KVModel, Table, Tables, apply_turn
+from workbench.runtime.kv import PER_TURN, Entry, KVModel, Table, Tables, apply_turn
 from workbench.runtime.messages import ContinueAsNew
 from workbench.runtime.provider import History, Provider
 
@@ -45,12 +45,13 @@ def verify(provider: Provider) -> list[Disagreement]:
         if _is_cleared_for_restart(provider, info.instance_id):
             recomputed, whole = Tables(), True
         stored = provider.get_kv_tables(info.instance_id)
-        judged = None if whole else _written([history for _, history, _ in histories])
-        for table, have, want in (
-            ("kv_store", stored.store, recomputed.store),
-            ("kv_delta", stored.delta, recomputed.delta),
+        running = [history for _, history, status in histories if status == "Running"]
+        merged = [history for _, history, status in histories if status != "Running" or provider.kv_model == PER_TURN]
+        for table, have, want, writers in (
+            ("kv_store", stored.store, recomputed.store, merged),
+            ("kv_delta", stored.delta, recomputed.delta, running),
         ):
-            found += _differences(info.instance_id, table, have, want, judged)
+            found += _differences(info.instance_id, table, have, want, None if whole else _written(writers))
     return found
 
 
