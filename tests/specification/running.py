@@ -14,7 +14,6 @@ from workbench.runtime.activities import ActivityRunner
 from workbench.runtime.client import OrchestrationResult
 from workbench.runtime.clock import Clock
 from workbench.runtime.dispatcher import MAX_ATTEMPTS, Dispatcher
-from workbench.runtime.kv import Tables
 from workbench.runtime.provider import Provider
 from workbench.runtime.registry import Registry
 
@@ -87,24 +86,3 @@ def output(wb: Workbench, flow: Flow, given: object = None, instance_id: str = I
 def values(tables: kv.Table) -> dict[str, str | None]:
     """The rows of a KV table without their times; None is a tombstone."""
     return {key: row.value for key, row in tables.items()}
-
-
-def folded(provider: Provider, instance_id: str) -> Tables:
-    """The KV tables that an instance's histories come to, event by event."""
-    tables = Tables()
-    for execution in provider.executions(instance_id):
-        history = provider.read_history(instance_id, execution.execution_id)
-        for number in dict.fromkeys(history.turns):
-            events = [event for event, turn in zip(history.events, history.turns, strict=True) if turn == number]
-            last = number == history.turns[-1]
-            tables = kv.apply_turn(provider.kv_model, tables, events, last and execution.status != "Running")
-    return tables
-
-
-def assert_tables_agree_with_histories(provider: Provider) -> None:
-    """Whatever happened: the stored tables, times included, are what the stored events come to."""
-    for info in provider.instances():
-        executions = provider.executions(info.instance_id)
-        if [each.execution_id for each in executions] != list(range(1, info.execution_id + 1)):
-            continue  # executions were pruned, so what they wrote is no longer known
-        assert provider.get_kv_tables(info.instance_id) == folded(provider, info.instance_id), info.instance_id

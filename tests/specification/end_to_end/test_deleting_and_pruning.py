@@ -91,12 +91,11 @@ def test_kv_prune_execution_removes_orphan_keys(wb: Workbench) -> None:
 
 
 def test_kv_bulk_prune(wb: Workbench) -> None:
-    """Several instances, pruned one after the other: each by its own executions, a running execution's keys never."""
+    """Several instances in one call: each by its own executions, a running execution's keys never."""
     for instance_id in ("a", "b", "c"):
         start(wb, two_executions, given=True, instance_id=instance_id)
     settle(wb)
-    for instance_id in ("a", "b"):
-        wb.client.prune_executions(instance_id, keep_last=1)
+    assert wb.client.prune_executions_bulk(["a", "b"], keep_last=1) == {"a": (1,), "b": (1,)}
     left = {"own": "2", "shared": "2"}
     pruned = left if wb.kv_model == PER_TURN else left | {"orphan": "1"}
     assert [wb.client.get_kv_all_values(instance_id) for instance_id in "abc"] == [

@@ -215,10 +215,11 @@ class PlainProvider(Provider):
         self.enqueue([outcome for _, outcome in ours], now_ms)
         return [claim for claim, _ in done if claim.lock_token not in held]
 
-    def abandon_activity(self, claim: ActivityClaim, visible_at_ms: int) -> None:
+    def abandon_activity(self, claim: ActivityClaim, visible_at_ms: int, keep_attempt: bool = True) -> None:
         for each in self._activities:
             if each.token == claim.lock_token:
                 each.token, each.locked_until_ms, each.visible_at_ms = None, 0, visible_at_ms
+                each.attempts -= not keep_attempt
 
     def next_visible_ms(self, instance_id: str | None = None) -> int | None:
         times = [each.visible_at_ms for each in self._messages if instance_id in (None, each.work.target)]
