@@ -101,7 +101,7 @@ class ActivityRunner:
         chosen = next((each for each in claims if self._can_run(each.work.name)), None)
         for other in claims:
             if other is not chosen:
-                self._provider.abandon_activity(other, now_ms)
+                self._provider.abandon_activity(other, now_ms, keep_attempt=False)
         if chosen is None:
             return False
         self._run(chosen, worker_id)
@@ -127,9 +127,12 @@ class ActivityRunner:
                     done.append((claim, outcome))
                 if (time.monotonic() - began) * 1000 > QUICK_MS:
                     break
+        except BaseException:
+            self._provider.abandon_activity(left.pop(0), now_ms)  # only this one was tried
+            raise
         finally:
             for claim in left:
-                self._provider.abandon_activity(claim, now_ms)
+                self._provider.abandon_activity(claim, now_ms, keep_attempt=False)
             if done:
                 self._provider.complete_activities(done, self._clock.now_ms())
         return bool(claims)
@@ -148,7 +151,7 @@ class ActivityRunner:
         try:
             outcome = self._outcome(claim, worker_id)
         except BaseException:
-            self._provider.abandon_activity(claim, self._clock.now_ms())
+            self._provider.abandon_activity(claim, self._clock.now_ms(), keep_attempt=False)
             raise
         self._provider.complete_activities([(claim, outcome)], self._clock.now_ms())
 
@@ -159,7 +162,7 @@ class ActivityRunner:
         chosen = next((each for each in claims if each.work.id == event_id), None)
         for other in claims:
             if other is not chosen:
-                self._provider.abandon_activity(other, now_ms)
+                self._provider.abandon_activity(other, now_ms, keep_attempt=False)
         if chosen is None:
             return False
         self._provider.complete_activities([(chosen, outcome)], now_ms)

@@ -167,8 +167,8 @@ class Provider:
         """Remove activities and enqueue their outcomes, atomically; returns the claims that were no longer ours."""
         raise NotImplementedError
 
-    def abandon_activity(self, claim: ActivityClaim, visible_at_ms: int) -> None:
-        """Give an activity back, visible from `visible_at_ms` on."""
+    def abandon_activity(self, claim: ActivityClaim, visible_at_ms: int, keep_attempt: bool = True) -> None:
+        """Give an activity back, visible from `visible_at_ms` on; `keep_attempt` says whether this try counts."""
         raise NotImplementedError
 
     def enqueue(self, messages: Sequence[Message], now_ms: int, visible_at_ms: int | None = None) -> None:

@@ -7,6 +7,7 @@ move; else the clock. A batch that appends nothing is no turn.
 from __future__ import annotations
 
 import time
+from collections.abc import Container
 
 from workbench.runtime import events as ev
 from workbench.runtime import messages as ms
@@ -57,27 +58,27 @@ class SingleTurn:
             if made is not None:
                 return made
             self._check_unfinished(instance_id)
-            unknown: list[UnknownOrchestration] = []
-            if self._move(instance_id, unknown) or self._pass_time(instance_id):
+            stuck: dict[str, UnknownOrchestration] = {}
+            if self._move(instance_id, stuck) or self._pass_time(instance_id, stuck):
                 continue
-            raise unknown[0] if unknown else self._waiting(instance_id)
+            raise next(iter(stuck.values()), None) or self._waiting(instance_id)
 
-    def _move(self, instance_id: str, unknown: list[UnknownOrchestration]) -> bool:
+    def _move(self, instance_id: str, stuck: dict[str, UnknownOrchestration]) -> bool:
         """Do the one thing that brings the instance nearer to a turn and takes no time; whether there was one.
 
-        A child whose code is not registered cannot be moved; why is added to `unknown`.
+        Children whose code is not registered are added to `stuck`.
         """
         if self._activities.run_one(instance_id):
             return True
-        return any(self._move_child(child, unknown) for child in self._open_children(instance_id))
+        return any(self._move_child(child, stuck) for child in self._open_children(instance_id))
 
-    def _move_child(self, child: str, unknown: list[UnknownOrchestration]) -> bool:
+    def _move_child(self, child: str, stuck: dict[str, UnknownOrchestration]) -> bool:
         try:
             made = self._dispatcher.make_turn(child)
         except UnknownOrchestration as error:
-            unknown.append(error)
+            stuck[child] = error
             return False
-        return made is not None or self._move(child, unknown)
+        return made is not None or self._move(child, stuck)
 
     def _check_unfinished(self, instance_id: str) -> None:
         info = self._provider.instance(instance_id)
@@ -100,8 +101,8 @@ class SingleTurn:
         info = self._provider.instance(instance_id)
         return History() if info is None else self._provider.read_history(instance_id, info.execution_id)
 
-    def _pass_time(self, instance_id: str) -> bool:
-        due_ms = min(self._due_times(instance_id), default=None)
+    def _pass_time(self, instance_id: str, stuck: Container[str]) -> bool:
+        due_ms = min(self._due_times(instance_id, stuck), default=None)
         if due_ms is None:
             return False
         if isinstance(self._clock, ManualClock):
@@ -114,10 +115,11 @@ class SingleTurn:
             time.sleep(0)
         return True
 
-    def _due_times(self, instance_id: str) -> list[int]:
+    def _due_times(self, instance_id: str, stuck: Container[str]) -> list[int]:
         """When something becomes visible to the instance or to what it started, ms."""
         own = self._provider.next_visible_ms(instance_id)
-        below = [due for child in self._open_children(instance_id) for due in self._due_times(child)]
+        children = (child for child in self._open_children(instance_id) if child not in stuck)
+        below = [due for child in children for due in self._due_times(child, stuck)]
         return below if own is None else [own, *below]
 
     def _waiting(self, instance_id: str) -> Exception:

@@ -123,11 +123,11 @@ class DuckDBProvider(Provider):
         store.changes.announce()
         return lost
 
-    def abandon_activity(self, claim: ActivityClaim, visible_at_ms: int) -> None:
+    def abandon_activity(self, claim: ActivityClaim, visible_at_ms: int, keep_attempt: bool = True) -> None:
         """Give an activity back, visible from `visible_at_ms` on; nothing happens when it is no longer ours."""
         store = self._store
         with store.writing() as cursor:
-            queues.abandon_activity(cursor, claim, visible_at_ms)
+            queues.abandon_activity(cursor, claim, visible_at_ms, keep_attempt)
         store.changes.announce()
 
     def enqueue(self, messages: Sequence[Message], now_ms: int, visible_at_ms: int | None = None) -> None:
