@@ -35,22 +35,26 @@ def started(wb: Workbench) -> Run:
 
 
 @pytest.fixture
-def diverged() -> Iterator[Run]:
+def first_design() -> Iterator[Workbench]:
     with Workbench(kv_model=PER_TURN) as wb:
-        run = started(wb)
-        run.turn()
-        run.turn()
-        yield run
+        yield wb
 
 
-def test_the_turn_that_diverged_explains_itself() -> None:
-    with Workbench(kv_model=PER_TURN) as wb:
-        run = started(wb)
-        assert run.turn().divergence is None
-        turn = run.turn()
-        assert turn.divergence is not None
-        assert turn.divergence.text() == EXPLANATION
-        assert turn.text().endswith(EXPLANATION)
+@pytest.fixture
+def diverged(first_design: Workbench) -> Run:
+    run = started(first_design)
+    run.turn()
+    run.turn()
+    return run
+
+
+def test_the_turn_that_diverged_explains_itself(first_design: Workbench) -> None:
+    run = started(first_design)
+    assert run.turn().divergence is None
+    turn = run.turn()
+    assert turn.divergence is not None
+    assert turn.divergence.text() == EXPLANATION
+    assert turn.text().endswith(EXPLANATION)
 
 
 def test_the_output_of_the_run_raises_it(diverged: Run) -> None:
@@ -59,7 +63,7 @@ def test_the_output_of_the_run_raises_it(diverged: Run) -> None:
     assert str(raised.value) == EXPLANATION
 
 
-def test_the_turns_of_the_run_and_another_handle_on_it_say_the_same(diverged: Run) -> None:
+def test_the_turns_of_the_run_and_another_handle_on_it_say_the_same(first_design: Workbench, diverged: Run) -> None:
     assert diverged.divergence_text == EXPLANATION
     again = diverged.turns[-1].divergence
     assert again is not None

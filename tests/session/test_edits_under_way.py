@@ -129,8 +129,8 @@ def waiting(wb: Workbench) -> Run:
     return run
 
 
-def change(run: Run, before: str, after: str) -> None:
-    run._desk.registry.add_orchestration(run.orchestration, edited(order, before, after))
+def change(wb: Workbench, run: Run, before: str, after: str) -> None:
+    wb.orchestration(run.orchestration)(edited(order, before, after))
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ MET_LIVE = [edit for edit in CHANGES if edit.before in (WORK, SET_A, WAIT, f"{SE
 @pytest.mark.parametrize("edit", MET_LIVE, ids=[f"{edit.kind}: {edit.after}" for edit in MET_LIVE])
 def test_the_turn_that_the_event_wakes_says_the_same(factory: Workbench, edit: Change) -> None:
     run = waiting(factory)
-    change(run, edit.before, edit.after)
+    change(factory, run, edit.before, edit.after)
     before = run.turns[-1].divergence
     assert before is not None
     assert (before.kind, before.turn, before.lines_up) == (edit.kind, edit.turn, edit.lines_up)
@@ -177,7 +177,7 @@ def test_new_work_another_delay_and_another_status_go_on(
     factory: Workbench, before: str, after: str, output: str | None, noted: list[tuple[str, str, str]]
 ) -> None:
     run = waiting(factory)
-    change(run, before, after)
+    change(factory, run, before, after)
     replay = run.recording().replay(edited(order, before, after))
     assert replay.verdict == "same, still running"
     assert [(each.what, each.recorded, each.now) for each in replay.strict_differences] == noted
@@ -188,7 +188,7 @@ def test_new_work_another_delay_and_another_status_go_on(
 
 def test_the_unchanged_code_registered_again_changes_nothing(factory: Workbench) -> None:
     run = waiting(factory)
-    change(run, "50", "50")
+    change(factory, run, "50", "50")
     run.raise_event("proceed")
     assert run.turn().divergence is None
     assert run.output == "done"
