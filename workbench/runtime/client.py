@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from workbench.runtime import messages as ms
 from workbench.runtime import payload
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.context import decode_kv
-from workbench.runtime.errors import InstanceExists, InstanceNotFailed, UnknownInstance
+from workbench.runtime.errors import InstanceExists, InstanceFinished, InstanceNotFailed, UnknownInstance
 from workbench.runtime.poison import UNKNOWN_VERSION
 from workbench.runtime.provider import ExecutionInfo, InstanceInfo, Provider
 
@@ -28,6 +29,20 @@ class OrchestrationResult(msgspec.Struct, frozen=True):
     error: str | None = None
     custom_status: str | None = None
     custom_status_version: int = 0
+
+
+class OrchestrationStats(msgspec.Struct, frozen=True):
+    """Sizes of an instance, all in UTF-8 bytes.
+
+    `history_*` are those of the current execution, `kv_*` what a client reads, `queue_pending_count` is how many
+    unread queue messages the current execution was given when it began.
+    """
+
+    history_event_count: int
+    history_size_bytes: int
+    kv_user_key_count: int
+    kv_total_value_bytes: int
+    queue_pending_count: int
 
 
 class Client:
@@ -153,10 +168,24 @@ class Client:
         """All keys of an instance as they are now, in key order."""
         return self._provider.get_all_kv_values(instance_id)
 
-    def wait_for_kv_value(self, instance_id: str, key: str, timeout_ms: int = 30_000) -> str:
-        """Wait until a key is there; raises `TimeoutError` after `timeout_ms`."""
-        what = f"value {key!r} on instance {instance_id!r}"
-        return self._wait(what, timeout_ms, lambda: self._provider.get_kv_value(instance_id, key))
+    def wait_for_kv_value(
+        self, instance_id: str, key: str, timeout_ms: int = 30_000, changed_from: str | None = None
+    ) -> str:
+        """Wait until a key is there and is not `changed_from`; an instance that has not begun yet is waited for.
+
+        Raises `InstanceFinished` when the instance has ended and it still is not, `TimeoutError` after `timeout_ms`.
+        """
+
+        def look() -> str | None:
+            status = self.get_status(instance_id).status  # read first: the end may be what sets the key
+            value = self._provider.get_kv_value(instance_id, key)
+            if value is not None and value != changed_from:
+                return value
+            if status in TERMINAL:
+                raise InstanceFinished(instance_id, status)
+            return None
+
+        return self._wait(f"value {key!r} on instance {instance_id!r}", timeout_ms, look)
 
     def wait_for_kv_value_typed(
         self,
@@ -185,6 +214,22 @@ class Client:
             self._check_known(instance_id)
             raise UnknownInstance(instance_id)
         return info
+
+    def get_orchestration_stats(self, instance_id: str) -> OrchestrationStats | None:
+        """How large an instance is: the history of its current execution, and its keys; None when it is unknown."""
+        info = self._provider.instance(instance_id)
+        if info is None:
+            return None
+        history = self._provider.read_history(instance_id, info.execution_id)
+        values = self._provider.get_all_kv_values(instance_id).values()
+        carried = history.events[0].carry_forward_events if history.events else UNSET
+        return OrchestrationStats(
+            history_event_count=len(history.events),
+            history_size_bytes=sum(len(text.encode()) for text in history.texts),
+            kv_user_key_count=len(values),
+            kv_total_value_bytes=sum(len(value.encode()) for value in values),
+            queue_pending_count=0 if carried is UNSET else len(carried),
+        )
 
     def list_executions(self, instance_id: str) -> list[int]:
         """The execution numbers that are stored."""

@@ -1,0 +1,1 @@
+"""The samples of the reference and of its Python SDK, as a user would write them."""

@@ -1,0 +1,1 @@
+"""Events and work items as JSON text."""
