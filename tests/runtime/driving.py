@@ -33,6 +33,15 @@ TURN_MS = 1_000
 _NOT_SHOWN = {"fire_at_ms", "last_updated_at_ms", "version", "carry_forward_events"}
 
 
+_parked: list[Execution] = []
+
+
+def close_parked() -> None:
+    """Close the warm executions of a test, so that no parked code is left to the garbage collector."""
+    while _parked:
+        _parked.pop().close()
+
+
 class Driven:
     """One execution, and its next one after continue-as-new."""
 
@@ -62,7 +71,10 @@ class Driven:
         self.turns: list[tuple[ev.Event, ...]] = []
         self.refused: set[int] = set()
         self.results: list[TurnResult] = []
-        self._warm: Execution | None = None if kv_model == kv.PER_TURN or not checked else self.execution()
+        self._warm: Execution | None = None
+        if checked and kv_model != kv.PER_TURN:
+            self._warm = self.execution()
+            _parked.append(self._warm)
 
     # Making turns.
 

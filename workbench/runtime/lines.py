@@ -129,12 +129,12 @@ def _line_numbers(code: types.CodeType) -> tuple[int, ...]:
 def def_line(code: types.CodeType) -> int:
     """The line of a function's `def`, below its decorators."""
     first = code.co_firstlineno
+    if code.co_name.startswith("<"):  # a lambda or a comprehension: it has none
+        return first
     lines = linecache.getlines(code.co_filename)
     for number in range(first, min(first + 50, len(lines) + 1)):
-        if lines[number - 1].lstrip().startswith(("def ", "async def ")):
+        if lines[number - 1].lstrip().startswith((f"def {code.co_name}", f"async def {code.co_name}")):
             return number
-        if "lambda" in lines[number - 1]:
-            break
     return first
 
 
