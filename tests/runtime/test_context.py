@@ -575,8 +575,12 @@ def test_log_lines_are_those_of_the_new_turn_only() -> None:
     driven = drive(code)
     driven.turn(driven.fired(2))
     assert [turn.logs for turn in driven.results] == [
-        (("INFO", "started", {}),),
-        (("WARNING", "woken", {}), ("ERROR", "7", {}), ("DEBUG", "details", {})),
+        (("orchestration", "INFO", "started", {}),),
+        (
+            ("orchestration", "WARNING", "woken", {}),
+            ("orchestration", "ERROR", "7", {}),
+            ("orchestration", "DEBUG", "details", {}),
+        ),
     ]
     assert all(turn.logs == () for turn in driven.replay())
 
@@ -789,7 +793,7 @@ def test_metrics_are_noted_for_new_turns_only() -> None:
         ("duroxide.kv.clear_all", {}),
         ("duroxide.kv.get_remote", {}),
     )
-    assert [(level, text) for level, text, _ in driven.last.logs] == [
+    assert [(level, text) for _, level, text, _ in driven.last.logs] == [
         ("INFO", "kv.set"),
         ("DEBUG", "kv.get"),
         ("INFO", "kv.clear"),

@@ -444,7 +444,7 @@ class OrchestrationContext:
 
     def _trace(self, level: str, message: object) -> None:
         if self._journal.enter() and not self._journal.is_replaying:
-            self._journal.logs.append((level, str(message), {}))
+            self._journal.logs.append(("orchestration", level, str(message), {}))
 
 
 _Task = TypeVar("_Task", bound=Task)

@@ -17,10 +17,9 @@ from workbench.runtime.dialect import WORKBENCH, Dialect
 from workbench.runtime.divergence import Divergence, Kind, StrictDifference
 from workbench.runtime.errors import ContextInactive, ReplayStopped
 from workbench.runtime.reference_text import mismatch_text, missing_action_text
+from workbench.runtime.turn_result import LogLine
 from workbench.runtime.turns import Record, RecordedTurn
 
-LogLine = tuple[str, str, dict[str, Any]]
-"""Level, text, fields."""
 State = Literal["live", "stopping", "inert"]
 
 
@@ -120,7 +119,7 @@ class Journal:
         if self.turn is None and self.state == "live":
             self.measures.append((metric, fields))
             if level is not None:
-                self.logs.append((level, line, fields))
+                self.logs.append(("runtime", level, line, fields))
 
     # Matching.
 

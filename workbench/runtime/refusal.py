@@ -6,6 +6,8 @@ DESIGN §4: its arrivals and one failure, so that folding the events always equa
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from msgspec import UNSET
 
@@ -13,47 +15,69 @@ from workbench.runtime import events as ev
 from workbench.runtime import messages as ms
 from workbench.runtime.ending import parent_notice
 from workbench.runtime.limits import Limits
-from workbench.runtime.turn_result import TurnResult
+from workbench.runtime.turn_result import LogLine, TurnResult
 
 
-def broken_limit(result: TurnResult, limits: Limits) -> str | None:
-    """The text of the first limit that a new turn breaks, or None."""
+class BrokenLimit(msgspec.Struct, frozen=True):
+    """A limit that a turn breaks: what its instance fails with, and the line that is logged, with its fields.
+
+    `counter` counts such turns, tagged with the fields that `tags` names.
+    """
+
+    text: str
+    line: str
+    fields: dict[str, Any]
+    counter: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+def broken_limit(result: TurnResult, limits: Limits) -> BrokenLimit | None:
+    """The first limit that a new turn breaks, or None."""
     return _status(result, limits) or _tag(result, limits) or _value(result, limits) or _keys(result, limits)
 
 
-def _status(result: TurnResult, limits: Limits) -> str | None:
+def _status(result: TurnResult, limits: Limits) -> BrokenLimit | None:
     updates = [event.status for event in result.events if event.type == ev.STATUS_UPDATED]
     last = next((status for status in reversed(updates) if isinstance(status, str)), None)
-    size = 0 if last is None else len(last.encode())
-    if size > limits.custom_status_bytes:
-        return f"Custom status size ({size} bytes) exceeds limit ({limits.custom_status_bytes} bytes)"
-    return None
+    size, most = 0 if last is None else len(last.encode()), limits.custom_status_bytes
+    if size <= most:
+        return None
+    text = f"Custom status size ({size} bytes) exceeds limit ({most} bytes)"
+    return BrokenLimit(text, "Custom status exceeds size limit", {"status_bytes": size, "max_bytes": most})
 
 
-def _tag(result: TurnResult, limits: Limits) -> str | None:
+def _tag(result: TurnResult, limits: Limits) -> BrokenLimit | None:
+    most = limits.tag_name_bytes
     for event in result.events:
         if event.type == ev.ACTIVITY_SCHEDULED and event.tag is not UNSET:
             size = len(event.tag.encode())
-            if size > limits.tag_name_bytes:
-                limit = limits.tag_name_bytes
-                return f"Activity '{event.name}' tag size ({size} bytes) exceeds limit ({limit} bytes)"
+            if size > most:
+                text = f"Activity '{event.name}' tag size ({size} bytes) exceeds limit ({most} bytes)"
+                fields = {"activity": event.name, "tag_bytes": size, "max_bytes": most}
+                return BrokenLimit(text, "Activity tag exceeds size limit", fields)
     return None
 
 
-def _value(result: TurnResult, limits: Limits) -> str | None:
+def _value(result: TurnResult, limits: Limits) -> BrokenLimit | None:
+    most = limits.kv_value_bytes
     for event in result.events:
         if event.type == ev.KV_SET:
             size = len(str(event.value).encode())
-            if size > limits.kv_value_bytes:
-                limit = limits.kv_value_bytes
-                return f"KV value for key '{event.key}' ({size} bytes) exceeds limit ({limit} bytes)"
+            if size > most:
+                text = f"KV value for key '{event.key}' ({size} bytes) exceeds limit ({most} bytes)"
+                fields = {"key": event.key, "value_bytes": size, "max_bytes": most}
+                counter = "duroxide.kv.limit_exceeded.value_size"
+                return BrokenLimit(text, "KV value exceeds size limit", fields, counter, ("key",))
     return None
 
 
-def _keys(result: TurnResult, limits: Limits) -> str | None:
-    if result.key_count > limits.kv_keys:
-        return f"KV key count ({result.key_count}) exceeds limit ({limits.kv_keys})"
-    return None
+def _keys(result: TurnResult, limits: Limits) -> BrokenLimit | None:
+    count, most = result.key_count, limits.kv_keys
+    if count <= most:
+        return None
+    text = f"KV key count ({count}) exceeds limit ({most})"
+    fields = {"key_count": count, "max_keys": most}
+    return BrokenLimit(text, "KV key count exceeds limit", fields, "duroxide.kv.limit_exceeded.key_count")
 
 
 def refuse(result: TurnResult, limits: Limits) -> TurnResult:
@@ -64,10 +88,10 @@ def refuse(result: TurnResult, limits: Limits) -> TurnResult:
     """
     if result.replayed or result.divergence is not None or not result.arrivals:
         return result
-    text = broken_limit(result, limits)
-    if text is None:
+    broken = broken_limit(result, limits)
+    if broken is None:
         return _carry_less(result, limits)
-    details = ev.application_error(text)
+    details = ev.application_error(broken.text)
     last = result.arrivals[-1]
     failed = ev.new_event(
         last.instance_id, last.execution_id, last.event_id + 1, result.now_ms, ev.FAILED, details=details
@@ -78,15 +102,16 @@ def refuse(result: TurnResult, limits: Limits) -> TurnResult:
     return msgspec.structs.replace(
         result,
         status="Failed",
-        output=text,
+        output=broken.text,
         details=details,
         events=(*result.arrivals, failed),
         activities=(),
         messages=tuple(kept),
         cancelled_activities=result.in_flight,
         waiting_for=(),
-        refused=text,
-        measures=(*result.measures, *_limit_measures(result, limits, text)),
+        refused=broken.text,
+        logs=(*result.logs, *_lines(broken)),
+        measures=(*result.measures, *_measures(broken)),
     )
 
 
@@ -106,9 +131,10 @@ def _carry_less(result: TurnResult, limits: Limits) -> TurnResult:
     return msgspec.structs.replace(result, messages=tuple(kept), warnings=(*result.warnings, warning))
 
 
-def _limit_measures(result: TurnResult, limits: Limits, text: str) -> list[tuple[str, dict[str, object]]]:
-    if text == _value(result, limits):
-        return [("duroxide.kv.limit_exceeded.value_size", {})]
-    if text == _keys(result, limits):
-        return [("duroxide.kv.limit_exceeded.key_count", {})]
-    return []
+def _lines(broken: BrokenLimit) -> list[LogLine]:
+    failing = f"{broken.line}, failing orchestration"
+    return [("runtime", "WARNING", broken.line, broken.fields), ("runtime", "ERROR", failing, broken.fields)]
+
+
+def _measures(broken: BrokenLimit) -> list[tuple[str, dict[str, Any]]]:
+    return [] if broken.counter is None else [(broken.counter, {name: broken.fields[name] for name in broken.tags})]

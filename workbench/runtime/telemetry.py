@@ -18,6 +18,7 @@ orchestration_log = logging.getLogger("workbench.orchestration")
 activity_log = logging.getLogger("workbench.activity")
 logging.getLogger("workbench").addHandler(logging.NullHandler())
 
+_LOGS = {"runtime": log, "orchestration": orchestration_log}
 _LEVELS = {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARNING": logging.WARNING, "ERROR": logging.ERROR}
 
 
@@ -34,15 +35,11 @@ def _gauge(name: str) -> Any:
 def emit(result: TurnResult, instance_id: str) -> None:
     """Log lines, counters and gauges of a turn that has been committed."""
     where = {"instance_id": instance_id, "execution_id": result.execution_id}
-    for level, text, fields in result.logs:
-        log_to = log if text.startswith("kv.") else orchestration_log
+    for source, level, text, fields in result.logs:
         shown = "".join(f" {name}={value}" for name, value in {**fields, **where}.items())
-        log_to.log(_LEVELS[level], "%s%s", text, shown, extra={"fields": {**fields, **where}})
+        _LOGS[source].log(_LEVELS[level], "%s%s", text, shown, extra={"fields": {**fields, **where}})
     for name, attributes in result.measures:
         _counter(name).add(1, _of_counter(name, attributes, instance_id))
-    if result.refused is not None:
-        log.warning("%s instance_id=%s", result.refused, instance_id, extra={"fields": where})
-        log.error("%s, failing orchestration instance_id=%s", result.refused, instance_id, extra={"fields": where})
     if not result.replayed:
         _gauge("duroxide.kv.key_count").set(result.key_count, {"instance_id": instance_id})
         _gauge("duroxide.kv.largest_value_bytes").set(result.largest_value_bytes, {"instance_id": instance_id})

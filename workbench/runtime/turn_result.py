@@ -10,6 +10,8 @@ from workbench.runtime.divergence import Divergence, OutcomeDifference, StrictDi
 from workbench.runtime.events import Event
 from workbench.runtime.messages import ActivityExecute, Message
 
+LogLine = tuple[Literal["orchestration", "runtime"], str, str, dict[str, Any]]
+"""Who says it (the code, or the runtime about it), level, text, fields."""
 Status = Literal["Running", "Completed", "Failed", "ContinuedAsNew"]
 
 
@@ -21,7 +23,7 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
     is the error object of a failure. `woken_by` is the one arrival that resumed the code, or None. `unhandled` are
     arrivals that nothing took. `key_count` and `largest_value_bytes` describe the KV state after the turn.
     `started` is the execution's start event; `in_flight` are activities of earlier turns without outcome.
-    `logs` are (level, text, fields) and `measures` (metric, attributes) of a new turn, to be emitted after its commit.
+    `logs` and `measures` (metric, attributes) are those of a new turn, to be emitted after its commit.
     """
 
     number: int
@@ -51,7 +53,7 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
     in_flight: tuple[int, ...] = ()
     version: str = "1.0.0"
     orchestration: str = ""
-    logs: tuple[tuple[str, str, dict[str, Any]], ...] = ()
+    logs: tuple[LogLine, ...] = ()
     measures: tuple[tuple[str, dict[str, Any]], ...] = ()
 
     @property
