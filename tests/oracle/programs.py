@@ -154,7 +154,7 @@ class RandomProgram:
             (3, lambda: f'ctx.schedule_activity("Judge", {self.fresh()})'),
             (1, lambda: 'ctx.schedule_activity("Fail", f"{seen}\\nmore")'),
             (2, self.slow),
-            (1, lambda: 'ctx.schedule_activity_typed("Echo", seen)'),
+            (1, lambda: 'ctx.schedule_activity_typed("Echo", f"raw {seen}")'),
             (1, lambda: f'ctx.schedule_activity("Mix", {self.fresh()}).with_tag("gpu")'),
             (1, lambda: f'ctx.schedule_activity_on_session("Mix", {self.fresh()}, "session")'),
             (1, self.retry),
