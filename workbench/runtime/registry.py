@@ -107,7 +107,7 @@ def _register(
 
 def _check_version(version: str) -> None:
     parts = version.split(".")
-    if not all(part.isdigit() for part in parts) or len(parts) != 3:
+    if not all(part.isascii() and part.isdigit() for part in parts) or len(parts) != 3:
         raise RegistrationConflict(f"a version is three numbers such as '1.0.0', not {version!r}")
 
 
@@ -117,13 +117,19 @@ def version_order(version: str) -> tuple[int, ...]:
 
 
 def fingerprint(function: Callable[..., Any]) -> str:
-    """A short hash of bytecode, constants and names, nested ones too; no file, no line numbers."""
-    code = getattr(function, "__code__", None)
+    """A short hash of bytecode, constants and names, nested ones too; no file, no line numbers.
+
+    What a decorator has wrapped counts with it.
+    """
     digest = hashlib.sha256()
-    if isinstance(code, types.CodeType):
-        _feed(digest, code)
-    else:
-        digest.update(repr(getattr(function, "__qualname__", type(function).__qualname__)).encode())
+    wrapped: Any = function
+    while wrapped is not None:
+        code = getattr(wrapped, "__code__", None) or getattr(type(wrapped).__call__, "__code__", None)
+        if isinstance(code, types.CodeType):
+            _feed(digest, code)
+        else:
+            digest.update(repr(getattr(wrapped, "__qualname__", type(wrapped).__qualname__)).encode())
+        wrapped = getattr(wrapped, "__wrapped__", None)
     return digest.hexdigest()[:12]
 
 
