@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -208,6 +209,16 @@ def test_a_folder_or_a_path_in_no_folder_is_refused(tmp_path: Path) -> None:
         DuckDBProvider(tmp_path)
     with pytest.raises(StoreError, match=r"flows\.duckdb cannot be made: its folder 'nowhere' does not exist"):
         DuckDBProvider(tmp_path / "nowhere" / "flows.duckdb")
+
+
+def test_a_file_that_cannot_be_made_leaves_nothing_behind(path: Path) -> None:
+    in_the_way = path.with_name(f"unfinished-{os.getpid()}.duckdb")
+    in_the_way.mkdir()
+    with pytest.raises(StoreError, match=r"^flows\.duckdb cannot be made: .*[Dd]irectory"):
+        DuckDBProvider(path)
+    in_the_way.rmdir()
+    assert list(path.parent.iterdir()) == []
+    DuckDBProvider(path).close()
 
 
 def test_a_file_that_duckdb_itself_has_open_here_is_refused(path: Path) -> None:

@@ -10,7 +10,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import duckdb
@@ -180,20 +180,27 @@ def _create(path: Path, kv_model: KVModel) -> None:
     """Make a store file; it appears under its name only when it is whole."""
     if not path.parent.is_dir():
         raise StoreError(f"{path.name} cannot be made: its folder {path.parent.name!r} does not exist")
-    unfinished = path.with_name(f"{path.name}.new-{os.getpid()}")
-    unfinished.unlink(missing_ok=True)
-    root = _connect(unfinished, read_only=False)
+    unfinished = path.with_name(f"unfinished-{os.getpid()}.duckdb")
     try:
-        migrate(root, 0, NEWEST_OF[kv_model])
+        unfinished.unlink(missing_ok=True)
+        with duckdb.connect(str(unfinished), config=_CONFIG) as root:
+            migrate(root, 0, NEWEST_OF[kv_model])
+        _give_name(unfinished, path)
+    except (duckdb.Error, OSError) as error:
+        reason = str(error).splitlines()[0].replace(str(unfinished), path.name)
+        raise StoreError(f"{path.name} cannot be made: {reason}") from error
     finally:
-        root.close()
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+def _give_name(unfinished: Path, path: Path) -> None:
     try:
         path.hardlink_to(unfinished)  # unlike a rename it never replaces a file that another process just made
     except FileExistsError:
-        pass
+        return
     except OSError:  # a file system without hard links
         unfinished.rename(path)
-    unfinished.unlink(missing_ok=True)
 
 
 def _connect(path: Path, *, read_only: bool) -> Cursor:
@@ -216,7 +223,7 @@ def _opening_error(path: Path, error: duckdb.Error) -> StoreError:
     if isinstance(error, duckdb.ConnectionException):
         return StoreError(f"{path.name} is open in this process through duckdb itself; close that connection first")
     if isinstance(error, duckdb.PermissionException) or "Permission denied" in text:
-        return StoreError(f"{path.name} cannot be opened: permission denied")
+        return StoreError(f"{path.name} cannot be opened: permission denied; open a copy of the file")
     other = _other_format(path)
     if other is not None:
         return NotAStore(path, other)
