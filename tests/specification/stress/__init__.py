@@ -1,0 +1,1 @@
+"""Many turns, many instances, many executions: small enough for every run, larger behind `--long`."""
