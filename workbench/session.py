@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -49,6 +50,7 @@ class _Shared(msgspec.Struct):
     registry: Registry
     clock: Clock
     limits: Limits
+    turn_lock: AbstractContextManager[object]
     handles: int = 0
     runtime: Runtime | None = None
 
@@ -103,7 +105,9 @@ class Workbench:
             limits=state.limits,
             client=self.client,
             activities=activities,
-            single_turn=SingleTurn(state.provider, state.registry, state.clock, dispatcher, activities),
+            single_turn=SingleTurn(
+                state.provider, state.registry, state.clock, dispatcher, activities, state.turn_lock
+            ),
             is_running=lambda: state.runtime is not None and state.runtime.is_running,
         )
 
@@ -292,7 +296,8 @@ def _open(
         if state is None:
             provider = DuckDBProvider(path, kv_model)
             start_ms = max(MANUAL_START_MS, _largest_time(provider))
-            state = _Shared(provider, Registry(), clock or ManualClock(start_ms), limits or Limits())
+            own_clock = clock or ManualClock(start_ms)
+            state = _Shared(provider, Registry(), own_clock, limits or Limits(), threading.RLock())
             if key != IN_MEMORY:
                 _shared[key] = state
         else:

@@ -6,12 +6,15 @@ move; else the clock. A batch that appends nothing is no turn.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Container
+from contextlib import AbstractContextManager
 
 from workbench.runtime import events as ev
 from workbench.runtime import messages as ms
 from workbench.runtime.activities import ActivityRunner
+from workbench.runtime.answers import answered_operations
 from workbench.runtime.clock import Clock, ManualClock
 from workbench.runtime.dispatcher import Dispatcher
 from workbench.runtime.errors import (
@@ -26,12 +29,17 @@ from workbench.runtime.registry import Registry
 from workbench.runtime.scheduling import child_instance_id
 from workbench.runtime.tasks import RESERVED_PREFIX
 from workbench.runtime.turn_making import FINISHED, MadeTurn
+from workbench.runtime.turns import recorded_turns
 
 LONGEST_NAP_S = 0.5
 
 
 class SingleTurn:
-    """Makes turns on the calling thread."""
+    """Makes turns on the calling thread.
+
+    One at a time, under `lock`, which all who make turns by hand on one store share: a button is pressed while a cell
+    still runs an activity, and without it each would find the other's work locked and say that nothing moves.
+    """
 
     def __init__(
         self,
@@ -40,7 +48,9 @@ class SingleTurn:
         clock: Clock,
         dispatcher: Dispatcher,
         activities: ActivityRunner,
+        lock: AbstractContextManager[object] | None = None,
     ) -> None:
+        self._lock = threading.RLock() if lock is None else lock
         self._provider = provider
         self._registry = registry
         self._clock = clock
@@ -53,6 +63,10 @@ class SingleTurn:
         Raises `InstanceFinished`, `InstanceWaiting` (it says what would move it), `UnknownActivity` when all that is
         pending is an activity without a function, `UnknownOrchestration`, `UnknownInstance`.
         """
+        with self._lock:
+            return self._make(instance_id)
+
+    def _make(self, instance_id: str) -> MadeTurn:
         while True:
             made = self._dispatcher.make_turn(instance_id)
             if made is not None:
@@ -155,17 +169,14 @@ class SingleTurn:
 
 def _open_waits(history: History) -> list[tuple[int, str, str]]:
     """Events and queues that the execution subscribed to and has not got: event id, what, the call that sends it."""
-    waits: dict[int, tuple[str, str, str, str]] = {}
-    for event in history.events:
+    turns = recorded_turns(history)
+    over = set(answered_operations(turns).values())
+    over |= {event.source_event_id or 0 for turn in turns for event in turn.breadcrumbs}
+    waits = []
+    for event in (record.event for turn in turns for record in turn.operations if record.event_id not in over):
         name = str(event.name)
         if event.type == ev.EVENT_SUBSCRIBED:
-            waits[event.event_id] = ("event", name, f"event {name!r}", f"raise_event({name!r}, data)")
+            waits.append((event.event_id, f"event {name!r}", f"raise_event({name!r}, data)"))
         elif event.type == ev.QUEUE_SUBSCRIBED:
-            waits[event.event_id] = ("queue", name, f"a message in queue {name!r}", f"enqueue_event({name!r}, data)")
-        elif event.type in (ev.EVENT_SUBSCRIPTION_CANCELLED, ev.QUEUE_SUBSCRIPTION_CANCELLED):
-            waits.pop(event.source_event_id or 0, None)
-        elif event.type in (ev.EVENT_RECEIVED, ev.QUEUE_MESSAGE):
-            kind = "event" if event.type == ev.EVENT_RECEIVED else "queue"
-            taken = next((i for i, wait in waits.items() if wait[:2] == (kind, name)), 0)
-            waits.pop(taken, None)
-    return [(event_id, what, call) for event_id, (_, _, what, call) in waits.items()]
+            waits.append((event.event_id, f"a message in queue {name!r}", f"enqueue_event({name!r}, data)"))
+    return waits
