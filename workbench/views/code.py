@@ -87,7 +87,8 @@ def code_part(turn: Turn, waiting: str, operation: Operation | None = None) -> H
     looked_at = None if operation is None else user_line(operation.chain)
     if operation is not None and looked_at is not None:
         stands += f" · looking at line {words.line_number(looked_at)}"
-        local_values = operation.local_values
+        made_here = operation.chain == chain  # at the yield itself, where the code is parked now
+        local_values = operation.local_values or (local_values if made_here else ())
         if not _same_function(looked_at, user_line(chain or last)):
             chain = last = ()
     source = code_view(chain or last, turn, "diverged" if diverged else "here", bool(chain), looked_at)

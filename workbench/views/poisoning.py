@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.runtime.divergence import Read
+from workbench.runtime.events import KV_EVENTS
 from workbench.runtime.kv import DELTA, PER_TURN, KVModel
 from workbench.runtime.turn import Operation, Turn
 from workbench.views import divergence, layout, page, words
@@ -130,9 +131,13 @@ def _story(turn: Turn | None) -> str:
     told = _read_in_words(turn.operations)
     if turn.divergence is not None:
         return f"{told}diverged"
-    written = [each.text for each in turn.operations if each.text.startswith(("set ", "clear "))]
+    written = [words.operation_in_words(each) for each in turn.operations if _writes(each)]
     ended = "" if turn.status == "Running" else words.outcome_in_words(turn.status, turn.output)
     return told + ", ".join(part for part in (*written, ended) if part)
+
+
+def _writes(operation: Operation) -> bool:
+    return operation.signature is not None and operation.signature[0] in KV_EVENTS
 
 
 def _outcome(turns: Sequence[Turn]) -> str:

@@ -56,7 +56,7 @@ def writers(turns: Sequence[Turn], turn: Turn, key: str) -> Html:
 def _in_words(write: Write) -> str:
     what = "clear all keys" if write.event.type == ev.KV_ALL_CLEARED else "clear"
     if write.event.type == ev.KV_SET:
-        what = f"set {words.bare(str(write.event.value))}"
+        what = f'set to "{words.shown(str(write.event.value))}"'
     parts = [f"turn {write.turn.address}", f"event {write.event.event_id}", *([write.place] if write.place else [])]
     return f"{', '.join(parts)}: {what}"
 
