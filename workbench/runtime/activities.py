@@ -181,7 +181,9 @@ class ActivityRunner:
             context = ActivityContext(work, self._provider, worker_id, self._make_client)
             value = function(context, payload.load(work.input))
             return _completed(work, payload.dump(f"the result of activity {work.name!r}", value))
-        except Exception as error:  # noqa: BLE001 (an activity may raise anything; it is recorded, type and text)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 (an activity may raise anything; it is recorded, type and text)
             text = f"Activity '{work.name}' call failed: {type_and_message(error)}"
             details = ev.application_error(text, "ActivityFailed")
             return ms.ActivityFailed(work.instance, work.execution_id, work.id, details)

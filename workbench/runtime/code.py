@@ -78,7 +78,11 @@ def error_text(error: BaseException) -> str:
 
 def type_and_message(error: BaseException) -> str:
     """An activity's failure as it is recorded: the type's own name and the text, even when it is empty."""
-    return _storable(f"{type(error).__name__}: {error}")
+    try:
+        text = str(error)
+    except Exception as odd:  # noqa: BLE001 (a text that cannot be had must not hide that there was an error)
+        text = f"<no text: {type(odd).__name__}>"
+    return _storable(f"{type(error).__name__}: {text}")
 
 
 def _storable(text: str) -> str:
