@@ -13,9 +13,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET
 
-from workbench.recordings.answers import answered_operations
 from workbench.runtime import events as ev
 from workbench.runtime.actions import Action, Signature
+from workbench.runtime.answers import answered_operations
 from workbench.runtime.dialect import Dialect
 from workbench.runtime.errors import ReplayStopped
 from workbench.runtime.execution import Execution

@@ -70,7 +70,7 @@ def end_new_turn(execution: Execution, arrivals: Sequence[ev.Event], failure: di
     execution.last_event_id = execution.journal.next_event_id - 1
     facts = execution.turn_facts()
     if not running:
-        facts["warnings"] += tuple(f"{what} was made and never yielded" for what in execution.unscheduled())
+        facts["warnings"] += never_yielded(execution)
     return TurnResult(
         **facts,
         replayed=False,
@@ -85,6 +85,11 @@ def end_new_turn(execution: Execution, arrivals: Sequence[ev.Event], failure: di
         in_flight=in_flight,
         waiting_for=tuple(describe_leaf(leaf) for leaf in execution.waiting_for()) if running else (),
     )
+
+
+def never_yielded(execution: Execution) -> tuple[str, ...]:
+    """A warning for each task that the code made and never scheduled."""
+    return tuple(f"{what} was made and never yielded" for what in execution.unscheduled())
 
 
 def describe_leaf(leaf: Any) -> str:

@@ -9,7 +9,7 @@ from workbench.runtime import events as ev
 from workbench.runtime.actions import Action
 from workbench.runtime.code import error_text
 from workbench.runtime.divergence import OutcomeDifference
-from workbench.runtime.ending import Outcome, code_outcome, describe_leaf
+from workbench.runtime.ending import Outcome, code_outcome, describe_leaf, never_yielded
 from workbench.runtime.errors import NotATask, NotJSON
 from workbench.runtime.turn_result import Status, TurnResult
 from workbench.runtime.turns import RecordedTurn
@@ -44,15 +44,18 @@ def end_recorded_turn(execution: Execution, turn: RecordedTurn) -> TurnResult:
     execution.release_dropped()
     ending = turn.last_ending
     status: Status = "Running" if ending is None else STATUS_OF[ending.type]
+    facts = execution.turn_facts()
+    if ending is not None and not execution.diverged:
+        facts["warnings"] += never_yielded(execution)
     return TurnResult(
-        **execution.turn_facts(),
+        **facts,
         replayed=True,
         arrivals=turn.arrivals,
         status=status,
         output=None if ending is None else ending_text(ending),
         details=None if ending is None else ending.details or None,
         outcome_difference=difference,
-        waiting_for=tuple(describe_leaf(leaf) for leaf in execution.waiting_for()),
+        waiting_for=tuple(describe_leaf(leaf) for leaf in execution.waiting_for()) if ending is None else (),
     )
 
 
