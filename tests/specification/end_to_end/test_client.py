@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.specification.running import INSTANCE, output, register, run
+from tests.specification.running import INSTANCE, output, register, run, settle, start
 from workbench import Workbench
 from workbench.runtime.context import OrchestrationContext as Context
 
@@ -99,3 +99,28 @@ def test_kv_bulk_reads_of_the_code_are_in_key_order(wb: Workbench) -> None:
 
     order = ["a", "b", "c", "é"]
     assert output(wb, flow) == [order, order, 4]
+
+
+def test_get_orchestration_stats(wb: Workbench) -> None:
+    def flow(ctx: Context, first: bool) -> Any:
+        if first:
+            yield ctx.wait_for_event("go")
+            yield ctx.continue_as_new(False)
+        ctx.set_kv_value("a", "12345")
+        ctx.set_kv_value("b", "é")
+        ctx.clear_kv_value("never set")
+        yield ctx.wait_for_event("never")
+
+    start(wb, flow, given=True)
+    settle(wb)
+    for number in range(2):
+        wb.client.enqueue_event(INSTANCE, "unread", number)
+    wb.client.raise_event(INSTANCE, "go")
+    settle(wb)
+    stats = wb.client.get_orchestration_stats(INSTANCE)
+    assert stats is not None
+    assert (stats.kv_user_key_count, stats.kv_total_value_bytes, stats.queue_pending_count) == (2, 7, 2)
+    history = wb.provider.read_history(INSTANCE, 2)
+    assert stats.history_event_count == len(history.events) == 7
+    assert stats.history_size_bytes == sum(len(text.encode()) for text in history.texts)
+    assert wb.client.get_orchestration_stats("nobody") is None
