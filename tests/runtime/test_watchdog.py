@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
@@ -239,6 +240,32 @@ def test_nothing_is_raised_after_the_section_was_left() -> None:
         until = time.monotonic() + 0.01
         while time.monotonic() < until:
             pass
+
+
+def test_no_finaliser_is_hit_by_what_stops_the_code(capfd: pytest.CaptureFixture[str]) -> None:
+    collected = []
+
+    def makes_garbage(ctx: Any, _: object) -> Iterator[Any]:
+        while True:
+            cycle: list[Any] = []
+            cycle.append(cycle)
+        yield
+
+    def collects(phase: str, _: object) -> None:
+        collected.append(phase)
+        for _number in range(1_000):
+            pass
+
+    gc.callbacks.append(collects)
+    try:
+        for _ in range(3):
+            with pytest.raises(DidNotComeBack):
+                first_turn(makes_garbage, 20)
+    finally:
+        gc.callbacks.remove(collects)
+    assert collected
+    assert gc.isenabled()
+    assert capfd.readouterr() == ("", "")
 
 
 def test_code_can_be_debugged_after_other_code_was_stopped() -> None:

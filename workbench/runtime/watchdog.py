@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import math
 import sys
 import threading
@@ -68,7 +69,7 @@ def _is_debugged() -> bool:
 class _Section:
     """One thread between `advance` and its return."""
 
-    __slots__ = ("due", "execution", "ms", "outer", "seen_at", "stopped", "thread")
+    __slots__ = ("due", "execution", "left", "ms", "outer", "seen_at", "stopped", "thread")
 
     def __init__(self, ms: int, execution: Execution) -> None:
         self.ms = ms
@@ -77,6 +78,7 @@ class _Section:
         self.due = 0.0
         self.outer: _Section | None = None
         self.stopped = False
+        self.left = False
         self.seen_at: RawChain = ()
 
     def __enter__(self) -> None:
@@ -97,15 +99,23 @@ class _Section:
             raise DidNotComeBack(journal.instance_id, journal.being_made, self.ms, where) from None
 
     def look(self, now: float) -> None:
-        """Stop the code if the deadline has passed and user code is what the thread is in (watching thread)."""
+        """Stop the code if the deadline has passed and user code is what the thread is in (watching thread).
+
+        The first time only the garbage collector is paused: an exception inside a finaliser that it runs would be
+        printed and lost.
+        """
         if now < self.due:
             return
         chain = _user_frames(sys._current_frames().get(self.thread))  # noqa: SLF001 (the only way to see it)
-        self.due = now + (_AGAIN_S if chain else _LATER_S)
-        if chain:
-            self.seen_at = self.seen_at or chain
-            _stop(self.thread)
+        if chain and self.seen_at:
             self.stopped = True
+            self.due = now + _AGAIN_S
+            _stop(self.thread)
+            return
+        self.due = now + _LATER_S
+        if chain:
+            self.seen_at = chain
+            _collector.pause()
 
 
 def _user_frames(frame: types.FrameType | None) -> RawChain:
@@ -118,6 +128,25 @@ def _user_frames(frame: types.FrameType | None) -> RawChain:
             found.append((frame.f_code, frame.f_lasti))
         frame = frame.f_back
     return () if frame is None else tuple(found)
+
+
+class _Collector:
+    """The garbage collector, paused while some thread is being stopped."""
+
+    def __init__(self) -> None:
+        self._pauses = 0
+        self._was_enabled = False
+
+    def pause(self) -> None:
+        if self._pauses == 0:
+            self._was_enabled = gc.isenabled()
+            gc.disable()
+        self._pauses += 1
+
+    def resume(self) -> None:
+        self._pauses -= 1
+        if self._pauses == 0 and self._was_enabled:
+            gc.enable()
 
 
 class _Watch:
@@ -149,6 +178,9 @@ class _Watch:
                 self._sections[section.thread] = section.outer
             if section.stopped:
                 _let_go(section.thread)
+            if section.seen_at and not section.left:
+                section.left = True
+                _collector.resume()
 
     def _run(self) -> None:
         while True:
@@ -162,6 +194,7 @@ class _Watch:
             self._wake.wait(sleep_s)
 
 
+_collector = _Collector()
 _watch = _Watch()
 
 
