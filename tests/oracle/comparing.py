@@ -90,7 +90,7 @@ def made_again(recorded: RecordedInstance, code: Code) -> Differences:
         result: TurnResult | None = None
         for turn in turns_of(each):
             place = f"{each.execution_id}.{turn.number}"
-            if _broke_down(turn):
+            if _gave_up(turn):
                 ours.close()
                 return found
             start = _start_message(turn)
@@ -120,7 +120,7 @@ def made_after_a_replay(recorded: RecordedInstance, code: Code) -> Differences:
         turns = turns_of(each)
         start = kv.snapshot(tables)
         for turn in turns:
-            if _broke_down(turn):
+            if _gave_up(turn):
                 return found
             before = turns[: turn.number - 1]
             ours = Execution(code, recorded.instance_id, each.execution_id, before, start, DUROXIDE)
@@ -134,11 +134,6 @@ def made_after_a_replay(recorded: RecordedInstance, code: Code) -> Differences:
 
 
 # One turn.
-
-
-def _broke_down(turn: RecordedTurn) -> bool:
-    """Whether the reference failed the instance because its own database was locked for too long."""
-    return not turn.arrivals and turn.ending is not None and "Infrastructure" in (turn.ending.details or {})
 
 
 def _make(execution: Execution, turn: RecordedTurn, start: ms.Message | None) -> TurnResult:
@@ -247,6 +242,15 @@ def _compare_failure(place: str, theirs: dict[str, Any], ours: dict[str, Any]) -
 
 def _compare(place: str, theirs: Any, ours: Any) -> Differences:
     return [] if theirs == ours else [f"{place}: recorded {theirs!r}, ours {ours!r}"]
+
+
+def _gave_up(turn: RecordedTurn) -> bool:
+    return not turn.arrivals and turn.ending is not None and "Infrastructure" in (turn.ending.details or {})
+
+
+def broke_down(recorded: RecordedInstance) -> bool:
+    """Whether the reference failed the instance because its own database was locked for too long."""
+    return any(_gave_up(turn) for each in recorded.executions for turn in turns_of(each))
 
 
 # What is left when the turns are over.

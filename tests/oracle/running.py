@@ -23,6 +23,7 @@ LOG = "oracle.log"
 WARM_UP_S = 0.3
 """The runtime polls slowly at first; outside calls of the first cases would come before their first turn."""
 LOOK_EVERY_S = 0.02
+LOOK_AT = 6
 """Status queries are few, as each of them competes with the runtime for the file."""
 PATIENCE_S = 2.0
 """An instance that has not ended this long after its last outside call no longer holds up the others."""
@@ -99,13 +100,16 @@ class Stage:
                 call(instance_id, outside.name, outside.data)
 
     def _forget_the_ended(self) -> None:
-        for instance_id in list(self.given_up_at):
+        """Look at a few of those under way, the longest not looked at first."""
+        now = time.monotonic()
+        for instance_id in list(self.given_up_at)[:LOOK_AT]:
+            given_up_at = self.given_up_at.pop(instance_id)
             try:
                 status = self.client.get_instance_info(instance_id).status
             except RuntimeError:  # not started yet
                 status = "Pending"
-            if status in ("Completed", "Failed") or time.monotonic() > self.given_up_at[instance_id]:
-                del self.given_up_at[instance_id]
+            if status not in ("Completed", "Failed") and now < given_up_at:
+                self.given_up_at[instance_id] = given_up_at
 
 
 def main() -> None:

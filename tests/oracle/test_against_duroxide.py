@@ -9,7 +9,7 @@ import pytest
 
 from tests.oracle.asynchronous import as_async
 from tests.oracle.cases import load
-from tests.oracle.comparing import Differences, made_after_a_replay, made_again, replayed, turns_of
+from tests.oracle.comparing import Differences, broke_down, made_after_a_replay, made_again, replayed, turns_of
 from tests.oracle.departures import AS_A_RUNTIME, IN_REPLAY, NOT_RUN
 from tests.oracle.library import CHILDREN
 from tests.oracle.record import RecordedInstance
@@ -104,11 +104,12 @@ def test_experiments_are_made_again_but_for_wanted_departures(experiments: list[
 
 
 def test_the_known_departures_are_departures(experiments: list[RecordedInstance]) -> None:
-    """A name that no longer differs is taken off the list."""
-    replays = differing((each for each in experiments if each.instance_id in IN_REPLAY), replayed)
-    runs = differing((each for each in experiments if each.instance_id in AS_A_RUNTIME), made_again)
-    assert sorted(replays) == sorted(IN_REPLAY)
-    assert sorted(runs) == sorted(AS_A_RUNTIME)
+    """A name that no longer differs is taken off the list (but for what the reference itself did not finish)."""
+    whole = [each for each in experiments if not broke_down(each)]
+    for names, compare in ((IN_REPLAY, replayed), (AS_A_RUNTIME, made_again)):
+        named = [each for each in whole if each.instance_id in names]
+        assert sorted(differing(named, compare)) == [each.instance_id for each in named]
+        assert len(named) > 0.9 * len(names)
 
 
 def test_the_random_programs_cover_every_kind_of_event(random_programs: list[RecordedInstance]) -> None:
