@@ -1,6 +1,7 @@
 """Activities and child orchestrations that every program of the oracle may call.
 
-All of them are functions of their input alone, except `Flaky`, which needs to fail first and succeed later.
+All of them are functions of their input alone, except `Flaky`, which needs to fail first and succeed later, and
+`Knock`, which calls the client.
 """
 
 from __future__ import annotations
@@ -73,6 +74,15 @@ def flaky(ctx: Any, given: Any) -> str:
     return digest(["flaky", given])
 
 
+def knock(ctx: Any, given: Any) -> str:
+    """Send the instance its own events and messages, in the order of the list, while it waits."""
+    client = ctx.get_client()
+    time.sleep(int(given["ms"]) / 1000)
+    for number, (call, name) in enumerate(given["calls"]):
+        getattr(client, call)(ctx.instance_id, name, [name, number, given["of"]])
+    return digest(["knock", given])
+
+
 def child(ctx: Any, given: Any) -> Generator[Any, Any, Any]:
     """Call one activity and keep its result."""
     result = yield ctx.schedule_activity("Mix", given)
@@ -107,6 +117,7 @@ ACTIVITIES: dict[str, Program] = {
     "Fail": fail,
     "Judge": judge,
     "Flaky": flaky,
+    "Knock": knock,
 }
 CHILDREN: dict[str, Program] = {
     "Child": child,

@@ -114,6 +114,7 @@ class RandomProgram:
         simple: list[tuple[int, Callable[[], Lines]]] = [
             (10, self.result_of_a_task),
             (8, self.race),
+            (5, self.knock_and_wait),
             (6, self.all),
             (12, self.key_values),
             (4, self.read_modify_write),
@@ -154,6 +155,7 @@ class RandomProgram:
             (3, lambda: f'ctx.schedule_activity("Judge", {self.fresh()})'),
             (1, lambda: 'ctx.schedule_activity("Fail", f"{seen}\\nmore")'),
             (2, self.slow),
+            (3, self.knock),
             (1, lambda: 'ctx.schedule_activity_typed("Echo", f"raw {seen}")'),
             (1, lambda: f'ctx.schedule_activity("Mix", {self.fresh()}).with_tag("gpu")'),
             (1, lambda: f'ctx.schedule_activity_on_session("Mix", {self.fresh()}, "session")'),
@@ -184,6 +186,15 @@ class RandomProgram:
         """An activity that is often still running when its race is over."""
         self.number += 1
         return f'ctx.schedule_activity("Slow", {{"ms": {self.random.choice((5, 20, 60))}, "of": {self.fresh()}}})'
+
+    def knock(self) -> str:
+        """An activity that sends the instance what it may be waiting for."""
+        names = [*(("raise_event", name) for name in EVENTS), *(("enqueue_event", name) for name in QUEUES)]
+        calls = self.random.choices(names, k=self.random.randint(1, 3))
+        given = (
+            f'{{"ms": {self.random.choice((0, 0, 5, 30))}, "calls": {[list(c) for c in calls]}, "of": {self.fresh()}}}'
+        )
+        return f'ctx.schedule_activity("Knock", {given})'
 
     def retry(self) -> str:
         """An activity that fails first; its delays are 100 ms and more, so there are few."""
@@ -229,6 +240,15 @@ class RandomProgram:
             members = [self.child(), f"ctx.schedule_timer({self.random.choice((1, 40))})"]
         self.random.shuffle(members)
         return self.awaited(f"ctx.race({', '.join(members)})")
+
+    def knock_and_wait(self) -> Lines:
+        """A wait whose event or message comes while it stands, beside the activity that sends it."""
+        waits = [self.wait() if self.random.random() < 0.6 else self.dequeue() for _ in range(2)]
+        members = [self.knock(), *waits[: self.random.randint(1, 2)]]
+        self.random.shuffle(members)
+        if self.random.random() < 0.6 or len(members) == 2:
+            return self.awaited(f"ctx.race({', '.join(members[:2])})")
+        return self.awaited(f"ctx.all([{', '.join(members)}])")
 
     def all(self) -> Lines:
         """None to four tasks."""

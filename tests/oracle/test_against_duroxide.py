@@ -122,7 +122,7 @@ def test_most_instances_end_and_many_batches_hold_several_arrivals(random_progra
     """A recording that was cut off, or in which nothing happened at once, would prove little."""
     cases = [each for each in random_programs if each.case is not None]
     ended = [each for each in cases if each.executions[-1].status in ("Completed", "Failed")]
-    assert len(ended) > 0.8 * len(cases)
+    assert len(ended) > 0.7 * len(cases)
     turns = [turn for each in cases for execution in each.executions for turn in turns_of(execution)]
     crowded = [turn for turn in turns if len(turn.arrivals) > 1]
     assert len(crowded) > 0.1 * len(turns)
