@@ -129,7 +129,8 @@ class Execution:
         journal = self.journal
         self.number = turn.number
         journal.being_made = being_made or turn.number
-        journal.begin(turn.number, turn, turn.started_ms, turn.events[-1].event_id + 1)
+        made = [*turn.arrivals, *(record.event for record in turn.operations)] or turn.events
+        journal.begin(turn.number, turn, turn.started_ms, made[-1].event_id + 1)
         self.last_event_id = turn.events[-1].event_id
         if turn.abort != "arrival":
             self._run(turn.arrivals)

@@ -55,6 +55,7 @@ def end_recorded_turn(execution: Execution, turn: RecordedTurn) -> TurnResult:
         output=None if ending is None else ending_text(ending),
         details=None if ending is None else ending.details or None,
         outcome_difference=difference,
+        refused=ending_text(ending) if turn.refused and ending is not None else None,
         waiting_for=tuple(describe_leaf(leaf) for leaf in execution.waiting_for()) if ending is None else (),
     )
 

@@ -149,7 +149,7 @@ def turn_from_record(
         after=tables[1],
         status=outcome_of(recorded)[0],
         output=outcome_of(recorded)[1],
-        refused="a limit" if recorded.refused else None,
+        refused=outcome_of(recorded)[1] if recorded.refused else None,
         has_code=False,
         answered=answered_by(recorded.arrivals, history),
         inferred=setting.inferred,
