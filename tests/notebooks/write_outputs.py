@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -167,12 +167,14 @@ def _first_difference(old: Any, new: Any, where: str = "") -> str:
     if isinstance(old, list) and isinstance(new, list):
         number, (one, other) = next((n, pair) for n, pair in enumerate(zip_longest(old, new)) if pair[0] != pair[1])
         return _first_difference(one, other, f"{where}[{number}]")
-    return f"{where}: committed {_short(old)}, a run gives {_short(new)}"
+    before, after = (("nothing" if value is None else json.dumps(value, ensure_ascii=False)) for value in (old, new))
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+    start = max(0, alike - 40)
+    return f"{where}: committed {_part(before, start)}, a run gives {_part(after, start)}"
 
 
-def _short(value: Any) -> str:
-    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 200 else text[:200] + " …"
+def _part(text: str, start: int) -> str:
+    return ("… " if start else "") + text[start : start + 120] + (" …" if len(text) > start + 120 else "")
 
 
 def _with_pixels(text: str) -> str:

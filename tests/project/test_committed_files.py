@@ -8,10 +8,8 @@ import pytest
 
 from tests.project.committed import ROOT, committed_files
 
-# Homes, checkouts and scratch folders; preceded by nothing that would make it a relative path or part of an address.
-MACHINE_PATH = re.compile(
-    rb"(?<![\w.~-])/(?:work|root|farm|Users|home/\w+)/[\w.]|/tmp/(?:bash_jobs|pytest-|tmp\w|w/)|[A-Z]:\\\\?Users\\"
-)
+# Checkouts, root's home and scratch folders; preceded by nothing that would make it a relative path or an address.
+MACHINE_PATH = re.compile(rb"(?<![\w.~-])/(?:work|root|farm)/[\w.]|/tmp/(?:bash_jobs|pytest-|tmp\w|w/)")
 
 
 def test_no_committed_file_holds_a_path_of_a_machine() -> None:
@@ -23,18 +21,9 @@ def test_no_committed_file_holds_a_path_of_a_machine() -> None:
     assert found == set()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "open('/work{}main/a.py')",
-        "/root{}.ipython",
-        " /home/ann{}flow.py",
-        "file:///tmp{}bash_jobs{}0",
-        r"C:\Users{}\x",
-    ],
-)
+@pytest.mark.parametrize("text", ["open('/work{}main/a.py')", "/root{}.ipython", "file:///tmp{}bash_jobs{}0"])
 def test_the_search_finds_a_path_of_a_machine(text: str) -> None:
-    assert MACHINE_PATH.search(text.replace("{}\\", "\\").replace("{}", "/").encode())
+    assert MACHINE_PATH.search(text.replace("{}", "/").encode())
 
 
 @pytest.mark.parametrize(
