@@ -54,10 +54,11 @@ def work_through(
     """Do what is to be done in a store, as its workers would, until nothing is left."""
     dispatcher = Dispatcher(provider, registry, clock, limits, max_attempts=max_attempts)
     activities = ActivityRunner(provider, registry, clock, lambda: Client(provider, clock))
-    while (
-        dispatcher.make_turns(BATCH) or activities.run_batch(max_attempts, "worker-1") or _time_passes(provider, clock)
-    ):
-        pass
+    moved = True
+    while moved:
+        turns = dispatcher.make_turns(BATCH)
+        ran = activities.run_batch(max_attempts, "worker-1")
+        moved = turns > 0 or ran or _time_passes(provider, clock)
 
 
 def _time_passes(provider: Provider, clock: Clock) -> bool:

@@ -142,7 +142,7 @@ def test_kv_stress_one_key_written_many_times(wb: Workbench, count: int) -> None
     assert wb.client.get_kv_all_values(INSTANCE) == {"k": str(count - 1)}
 
 
-@sized(5, 60)
+@sized(2, 60)
 def test_kv_stress_read_modify_write_over_executions(delta: Workbench, count: int) -> None:
     """Increments in every turn, over executions and instances at once: none is lost, none is made twice."""
 

@@ -3,11 +3,10 @@
 A validation is a plain function that takes an empty provider and raises `AssertionError` where the store is wrong, so
 any test runner, or none, can run it:
 
->>> from workbench.store import DuckDBProvider
->>> for validation in validations("delta"):
-...     provider = DuckDBProvider(kv_model="delta")
-...     validation.validate(provider)
-...     provider.close()
+    for validation in validations("delta"):
+        provider = MyProvider()
+        validation.validate(provider)
+        provider.close()
 
 What a store declares about KV decides the few rules that differ; the id of each says which specification it follows.
 Needs assertions, so not `python -O`.
