@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.views.pages import Page
 from workbench.panels.turn_panel import TurnPanel
 from workbench.views import page
+from workbench.views.markup import Html
 
 
 def shown(panel: TurnPanel) -> str:
@@ -12,8 +13,8 @@ def shown(panel: TurnPanel) -> str:
     return page.rendering(*_pieces(panel))
 
 
-def _pieces(panel: TurnPanel) -> list[page.Html]:
-    return [page.Html(view.html) for view in (panel._head, panel._strip, panel._body)]
+def _pieces(panel: TurnPanel) -> list[Html]:
+    return [Html(view.html) for view in (panel._head, panel._strip, panel._body)]
 
 
 def words(panel: TurnPanel) -> str:

@@ -14,6 +14,7 @@ from ipywidgets.widgets.widget import _instances
 from tests.panels.conftest import Live
 from tests.views.making import COUNTER, typed
 from workbench.panels.focus import Focus
+from workbench.panels.stepper import Stepper
 from workbench.session import Workbench
 
 Open = Callable[..., Live]
@@ -35,11 +36,11 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> weakref.WeakSet[matplotlib.figur
 
 
 def test_two_hundred_steppers_leave_nothing(live: Open, figures: weakref.WeakSet[matplotlib.figure.Figure]) -> None:
-    run = live(2).run
+    turns = live(2).run.turns
     widgets, comms = set(_instances), len(comm.get_comm_manager().comms)
     gone: list[weakref.ref[object]] = []
     for number in range(PANELS):
-        with run.stepper() as at:
+        with Stepper(lambda: turns) as at:
             if number % 20 == 0:
                 at.previous()
                 at.focus.key = "counter"

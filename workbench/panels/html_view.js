@@ -23,8 +23,11 @@ function guard(panel) {
   }).observe(panel, { subtree: true, attributes: true, attributeFilter: ["disabled"] });
 }
 
+const targets = (el) => [...el.querySelectorAll(TARGET)].filter((each) => each.checkVisibility?.() ?? true);
+
 // What an address names: a turn, an operation or a key.
 const kind = (element) => (element.dataset.focus.startsWith("key:") ? "key" : element.dataset.focus.split(".").length);
+const alikeIn = (el, held) => targets(el).filter((each) => kind(each) === kind(held));
 
 function place(el) {
   const open = [...el.querySelectorAll("details")].map((each) => each.open);
@@ -32,7 +35,7 @@ function place(el) {
   if (!el.contains(held)) return { open };
   if (held.matches("summary")) return { open, summary: [...el.querySelectorAll("summary")].indexOf(held) };
   if (!held.matches(TARGET)) return { open };
-  const alike = [...el.querySelectorAll(TARGET)].filter((each) => kind(each) === kind(held));
+  const alike = alikeIn(el, held);
   const same = alike.filter((each) => each.dataset.focus === held.dataset.focus);
   return {
     open,
@@ -48,11 +51,11 @@ function restore(el, { open, summary, held, current, position, among }) {
   el.querySelectorAll("details").forEach((each, at) => { each.open = open[at] ?? false; });
   if (summary !== undefined) el.querySelectorAll("summary")[summary]?.focus({ preventScroll: true });
   if (!held) return;
-  const alike = [...el.querySelectorAll(TARGET)].filter((each) => kind(each) === kind(held));
+  const alike = alikeIn(el, held);
   const same = alike.filter((each) => each.dataset.focus === held.dataset.focus);
   const next = (current && alike.find((each) => each.hasAttribute("aria-current")))
     || same[among] || same[0] || alike[Math.min(position, alike.length - 1)]
-    || el.querySelector(TARGET) || el.closest(PANEL)?.querySelector("[aria-current]");
+    || targets(el)[0] || el.closest(PANEL)?.querySelector("[aria-current]");
   next?.focus({ preventScroll: true });
 }
 
@@ -80,7 +83,7 @@ function render({ model, el }) {
     model.send({ focus: target(event).dataset.focus });
   };
   const walk = (event, by) => {
-    const all = [...el.querySelectorAll(TARGET)].filter((each) => each.checkVisibility?.() ?? true);
+    const all = targets(el);
     event.preventDefault();
     all[all.indexOf(target(event)) + by]?.focus();
   };

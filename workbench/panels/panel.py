@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Self
 
 import ipywidgets as widgets
 import traitlets
@@ -101,7 +101,7 @@ class Panel:
         with self._lock:
             self._cleanup.close()
 
-    def __enter__(self) -> Panel:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

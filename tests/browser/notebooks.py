@@ -1,0 +1,113 @@
+"""The notebook that the browser opens: each cell shows a panel named `panel`, and the last one keeps busy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_notebook
+
+COUNTER = """
+from workbench import Workbench, open_source
+
+wb = Workbench(kv_model="{kv_model}")
+
+
+@wb.orchestration("Counter")
+def counter(ctx, rounds):
+    for _ in range(rounds):
+        n = int(ctx.get_kv_value("counter") or "0")
+        ctx.set_kv_value("counter", str(n + 1))
+        yield ctx.schedule_activity("Noop", "")
+    return ctx.get_kv_value("counter")
+
+
+@wb.activity("Noop")
+def noop(ctx, nothing):
+    return nothing
+
+"""
+
+LIVE = (
+    COUNTER.format(kv_model="delta")
+    + """
+run = wb.start(counter, 5)
+for _ in range(3):
+    run.turn()
+panel = run.stepper()
+panel
+"""
+)
+DIVERGED = (
+    COUNTER.format(kv_model="per-turn")
+    + """
+run = wb.start(counter, 5)
+run.finish()
+panel = run.stepper()
+panel
+"""
+)
+POISONING = COUNTER.format(kv_model="per-turn") + "panel = wb.poisoning(counter, 5)\npanel\n"
+
+RECORDED = """
+import sys
+from workbench import open_source
+from order_flow import order_flow
+
+source = open_source("recordings/orders.db")
+panel = source.recording("order-41").replay(order_flow).stepper()
+panel
+"""
+VIEW_ONLY = RECORDED.replace(".replay(order_flow)", "")
+
+HOSTILE = r"""
+from workbench import Workbench
+
+wb = Workbench()
+ATTACK = "<script>window.hit=1</script><img src=x onerror='window.hit=2'></style><b>bold</b>"
+KEY = ATTACK + '" onmouseover="window.hit=3" \u202eleft\x00'
+
+
+@wb.orchestration("<img src=x onerror=window.hit=4>")
+def attacked(ctx, given):
+    local_value = given
+    ctx.set_kv_value(KEY, given)
+    ctx.set_kv_value("big", "<i>" * 5000)
+    ctx.get_kv_value(KEY)
+    yield ctx.schedule_activity("<svg onload=window.hit=5>", given)
+    raise ValueError(given)
+
+
+@wb.activity("<svg onload=window.hit=5>")
+def echo(ctx, given):
+    return given
+
+
+run = wb.start(attacked, ATTACK, instance_id="</style><script>window.hit=6</script>")
+run.finish()
+panel = run.stepper()
+panel
+"""
+
+BUSY = "import time\ntime.sleep(4)"
+CELLS = {
+    "live": LIVE,
+    "diverged": DIVERGED,
+    "poisoning": POISONING,
+    "recorded": RECORDED,
+    "view only": VIEW_ONLY,
+    "hostile": HOSTILE,
+    "busy": BUSY,
+}
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+
+
+def write_notebook(path: Path) -> None:
+    """Write the notebook with these cells, in this order."""
+    cells = [new_code_cell(source.strip()) for source in CELLS.values()]
+    nbformat.write(new_notebook(cells=cells, metadata=KERNEL), path)
+
+
+def position(name: str) -> int:
+    """Where the cell with this name stands."""
+    return list(CELLS).index(name)
