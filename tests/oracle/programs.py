@@ -9,11 +9,11 @@ cancelled in the very turn that scheduled it (README, "The end of a turn").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from random import Random
-from typing import Any
 
 from tests.oracle.cases import Case, Outside, cancel, event, message
+from tests.oracle.random_tasks import EXACT_VALUES, VALUES, RandomTasks, pick
 
 Lines = list[str]
 
@@ -26,11 +26,6 @@ def mark(seen, value):
     return hashlib.sha256(json.dumps([seen, value], sort_keys=True).encode()).hexdigest()[:8]
 """
 KEYS = ("a", "b", "c", "ключ", "")
-EVENTS = ("E", "F")
-QUEUES = ("Q", "R")
-VALUES = ("None", "0", "False", '""', '"é\\u2028"', "[1, 2.5, None]", '{"a": {}, "b": True}', '"42"', "-0.0")
-EXACT_VALUES = ('{"b": True, "a": {}}', "10**20", "123456789.12345679", 'float("nan")')
-"""The SDK does not give these back as they were inside `all` and `race` (README)."""
 CANCELLED = 0.15
 """Share of the programs that are cancelled from outside."""
 
@@ -52,9 +47,7 @@ class RandomProgram:
         self.name = f"random-{seed}"
         self.random = Random(seed)
         self.helpers: list[Lines] = []
-        self.number = 0
-        self.awaited_names: set[tuple[str, str]] = set()
-        self.has_child = False
+        self.tasks = RandomTasks(self.random)
         self.may_have_child = self.random.random() < 0.35
         self.executions = self.random.choice((1, 1, 1, 2, 2, 3))
 
@@ -70,13 +63,13 @@ class RandomProgram:
     def outside(self) -> tuple[Outside, ...]:
         """Events and messages that the program waits for, some in bursts, some late; sometimes a cancel."""
         calls: list[Outside] = []
-        for kind, name in sorted(self.awaited_names):
+        for kind, name in sorted(self.tasks.awaited_names):
             call = event if kind == "event" else message
             times = [self.random.randint(0, 200) for _ in range(self.random.randint(1, 3))]
             times += [times[0]] * self.random.choice((0, 0, 1, 2))
             times += [self.random.randint(low, low + 150) for low in (200, 400, 700)]
             calls += [call(at_ms, name, [name, number]) for number, at_ms in enumerate(sorted(times))]
-        if not self.has_child and self.random.random() < CANCELLED:
+        if not self.tasks.has_child and self.random.random() < CANCELLED:
             moments = [self.random.randint(0, 150), *(call.after_ms for call in calls)]
             calls.append(cancel(self.random.choice(moments), self.random.choice(("", "enough", "é"))))
         return tuple(sorted(calls, key=lambda call: call.after_ms))
@@ -131,92 +124,10 @@ class RandomProgram:
             (1, self.early_ending),
         ]
         if depth < 2 and self.random.random() < 0.25:
-            lines: Lines = self.pick(nested)(depth + 1)
+            lines: Lines = pick(self.random, nested)(depth + 1)
         else:
-            lines = self.pick(simple)()
+            lines = pick(self.random, simple)()
         return lines
-
-    def pick(self, choices: Sequence[tuple[int, Any]]) -> Any:
-        """One of the choices, by weight."""
-        return self.random.choices([choice for _, choice in choices], [weight for weight, _ in choices])[0]
-
-    # What can be awaited.
-
-    def fresh(self) -> str:
-        """An input that is different at each place and for each past."""
-        self.number += 1
-        return f"[{self.number}, seen]"
-
-    def task(self, blocking: bool = True, values: Sequence[str] = VALUES) -> str:
-        """An expression for a task; without `blocking` only such as end by themselves."""
-        choices: list[tuple[int, Callable[[], str]]] = [
-            (6, lambda: f'ctx.schedule_activity("Mix", {self.fresh()})'),
-            (3, lambda: f'ctx.schedule_activity("Echo", {self.random.choice(values)})'),
-            (3, lambda: f'ctx.schedule_activity("Judge", {self.fresh()})'),
-            (1, lambda: 'ctx.schedule_activity("Fail", f"{seen}\\nmore")'),
-            (2, self.slow),
-            (3, self.knock),
-            (1, lambda: 'ctx.schedule_activity_typed("Echo", f"raw {seen}")'),
-            (1, lambda: f'ctx.schedule_activity("Mix", {self.fresh()}).with_tag("gpu")'),
-            (1, lambda: f'ctx.schedule_activity_on_session("Mix", {self.fresh()}, "session")'),
-            (1, self.retry),
-            (5, lambda: f"ctx.schedule_timer({self.random.choice((0, 1, 1, 2, 5, 10, 30))})"),
-        ]
-        if blocking:
-            choices += [
-                (8, self.wait),
-                (12, self.dequeue),
-            ]
-        text: str = self.pick(choices)()
-        return text
-
-    def wait(self) -> str:
-        """An external event."""
-        name = self.random.choice(EVENTS)
-        self.awaited_names.add(("event", name))
-        return f'ctx.wait_for_event("{name}")'
-
-    def dequeue(self) -> str:
-        """A message of a queue."""
-        name = self.random.choice(QUEUES)
-        self.awaited_names.add(("message", name))
-        return f'ctx.dequeue_event("{name}")'
-
-    def slow(self) -> str:
-        """An activity that is often still running when its race is over."""
-        self.number += 1
-        return f'ctx.schedule_activity("Slow", {{"ms": {self.random.choice((5, 20, 60))}, "of": {self.fresh()}}})'
-
-    def knock(self) -> str:
-        """An activity that sends the instance what it may be waiting for."""
-        names = [*(("raise_event", name) for name in EVENTS), *(("enqueue_event", name) for name in QUEUES)]
-        calls = self.random.choices(names, k=self.random.randint(1, 3))
-        given = (
-            f'{{"ms": {self.random.choice((0, 0, 5, 30))}, "calls": {[list(c) for c in calls]}, "of": {self.fresh()}}}'
-        )
-        return f'ctx.schedule_activity("Knock", {given})'
-
-    def retry(self) -> str:
-        """An activity that fails first; its delays are 100 ms and more, so there are few."""
-        failures, attempts = self.random.choice(((0, 2), (1, 2), (1, 3), (1, 1)))
-        options: dict[str, Any] = {"max_attempts": attempts}
-        if self.random.random() < 0.3:
-            options["timeout_ms"] = self.random.choice((5, 300))
-        if self.random.random() < 0.3:
-            options["backoff"] = self.random.choice(("exponential", "linear"))
-        given = f'{{"failures": {failures}, "of": {self.fresh()}}}'
-        return f'ctx.schedule_activity_with_retry("Flaky", {given}, {options!r})'
-
-    def child(self) -> str:
-        """A child orchestration; such a program is never cancelled."""
-        self.has_child = True
-        name = self.random.choice(("Child", "Child", "FailingChild", "RenewingChild"))
-        given = '{"rounds": 1, "of": seen}' if name == "RenewingChild" else self.fresh()
-        if self.random.random() < 0.3:
-            self.number += 1
-            own = f'f"{{ctx.instance_id}}-child-{{ctx.execution_id}}-{self.number}-{{seen}}"'
-            return f'ctx.schedule_sub_orchestration_with_id("{name}", {own}, {given})'
-        return f'ctx.schedule_sub_orchestration("{name}", {given})'
 
     def awaited(self, expression: str) -> Lines:
         """Wait for it and take in its value; failures are caught more often than not."""
@@ -230,21 +141,21 @@ class RandomProgram:
     def result_of_a_task(self) -> Lines:
         """One task; sometimes a child."""
         if self.may_have_child and self.random.random() < 0.3:
-            return self.awaited(self.child())
-        return self.awaited(self.task(self.random.random() < 0.4, (*VALUES, *EXACT_VALUES)))
+            return self.awaited(self.tasks.child())
+        return self.awaited(self.tasks.task(self.random.random() < 0.4, (*VALUES, *EXACT_VALUES)))
 
     def race(self) -> Lines:
         """Two tasks; one of them nearly always ends by itself."""
-        members = [self.task(), self.task(blocking=self.random.random() < 0.05)]
+        members = [self.tasks.task(), self.tasks.task(blocking=self.random.random() < 0.05)]
         if self.may_have_child and self.random.random() < 0.15:
-            members = [self.child(), f"ctx.schedule_timer({self.random.choice((1, 40))})"]
+            members = [self.tasks.child(), f"ctx.schedule_timer({self.random.choice((1, 40))})"]
         self.random.shuffle(members)
         return self.awaited(f"ctx.race({', '.join(members)})")
 
     def knock_and_wait(self) -> Lines:
         """A wait whose event or message comes while it stands, beside the activity that sends it."""
-        waits = [self.wait() if self.random.random() < 0.6 else self.dequeue() for _ in range(2)]
-        members = [self.knock(), *waits[: self.random.randint(1, 2)]]
+        waits = [self.tasks.wait() if self.random.random() < 0.6 else self.tasks.dequeue() for _ in range(2)]
+        members = [self.tasks.knock(), *waits[: self.random.randint(1, 2)]]
         self.random.shuffle(members)
         if self.random.random() < 0.6 or len(members) == 2:
             return self.awaited(f"ctx.race({', '.join(members[:2])})")
@@ -252,9 +163,9 @@ class RandomProgram:
 
     def all(self) -> Lines:
         """None to four tasks."""
-        members = [self.task(blocking=self.random.random() < 0.1) for _ in range(self.random.randint(0, 4))]
+        members = [self.tasks.task(blocking=self.random.random() < 0.1) for _ in range(self.random.randint(0, 4))]
         if self.may_have_child and self.random.random() < 0.3:
-            members.append(self.child())
+            members.append(self.tasks.child())
         return self.awaited(f"ctx.all([{', '.join(members)}])")
 
     def key_values(self) -> Lines:
@@ -271,7 +182,7 @@ class RandomProgram:
             (1, ["seen = mark(seen, sorted(ctx.get_kv_all_values().items()))"]),
             (1, [f"seen = mark(seen, ctx.prune_kv_values_updated_before({self.random.choice(('0', '2**62'))}))"]),
         ]
-        lines: Lines = self.pick(calls)
+        lines: Lines = pick(self.random, calls)
         return lines
 
     def read_modify_write(self) -> Lines:
@@ -305,8 +216,8 @@ class RandomProgram:
 
     def detached_start(self) -> Lines:
         """Start another instance and forget it."""
-        self.number += 1
-        own = f'f"{{ctx.instance_id}}-detached-{{ctx.execution_id}}-{self.number}-{{seen}}"'
+        self.tasks.number += 1
+        own = f'f"{{ctx.instance_id}}-detached-{{ctx.execution_id}}-{self.tasks.number}-{{seen}}"'
         return [f'result = yield ctx.start_orchestration("Child", {own}, seen)', "seen = mark(seen, result)"]
 
     def condition(self, depth: int) -> Lines:
