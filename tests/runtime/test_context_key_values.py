@@ -122,6 +122,11 @@ def test_typed_values_are_json_and_come_back_as_asked() -> None:
         ("", int, "Expecting value: line 1 column 1 (char 0)"),
         ('"5"', int, "Expected `int`, got `str`"),
         ("1.5", int, "Expected `int`, got `float`"),
+        (
+            "[" * 15_000,
+            None,
+            "maximum recursion depth exceeded while decoding a JSON array from a unicode string",
+        ),
     ],
 )
 def test_a_value_that_is_not_as_asked_raises_the_same_live_and_on_replay(

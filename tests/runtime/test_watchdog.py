@@ -22,6 +22,7 @@ from workbench.runtime.limits import Limits
 from workbench.runtime.registry import Registry
 from workbench.runtime.turn_result import TurnResult
 from workbench.runtime.turns import NewTurn
+from workbench.runtime.warm import WarmExecutions
 from workbench.runtime.watchdog import DEADLINE_MS, deadline
 from workbench.store import DuckDBProvider
 
@@ -432,3 +433,25 @@ def test_a_keyboard_interrupt_before_the_deadline_is_one(provider: DuckDBProvide
     with pytest.raises(KeyboardInterrupt):
         dispatcher(provider, interrupted).make_turn("i")
     assert len(provider.pending_messages("i")) == 1
+
+
+# In what keeps executions warm.
+
+
+def test_cleanup_that_never_ends_does_not_hold_up_whoever_drops_a_warm_execution(provider: DuckDBProvider) -> None:
+    def endless_cleanup(ctx: Any, _: object) -> Iterator[Any]:
+        try:
+            yield ctx.schedule_timer(1)
+        finally:
+            while True:
+                pass
+
+    registry = Registry()
+    registry.add_orchestration("Flow", endless_cleanup)
+    warm = WarmExecutions(deadline_ms=SOON_MS)
+    made = Dispatcher(provider, registry, ManualClock(), Limits(), deadline_ms=SOON_MS, warm=warm)
+    provider.enqueue([ms.StartOrchestration("i", "Flow", "null")], 0)
+    assert made.make_turns(1) == 1
+    assert len(warm) == 1
+    warm.drop()
+    assert len(warm) == 0

@@ -455,7 +455,7 @@ def decode_kv(key: str, text: str, type: Any = None) -> Any:  # noqa: A002
     try:
         value = payload.load_strict(text)
         return value if type is None else msgspec.convert(value, type)
-    except (ValueError, msgspec.ValidationError) as error:
+    except (ValueError, RecursionError) as error:
         raise KVDecodeError(key, str(error)) from None
 
 

@@ -63,7 +63,7 @@ class Runtime:
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
         keeps = self.options.warm > 0 and provider.kv_model != PER_TURN
-        self._warm = WarmExecutions(self.options.warm) if keeps else None
+        self._warm = WarmExecutions(self.options.warm, self.options.deadline_ms) if keeps else None
 
     # Registering code.
 

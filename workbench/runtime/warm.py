@@ -6,16 +6,18 @@ snapshot changes every turn.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import OrderedDict
 
 import msgspec
 
-from workbench.runtime.errors import UnknownOrchestration
+from workbench.runtime.errors import DidNotComeBack, UnknownOrchestration
 from workbench.runtime.execution import Execution
 from workbench.runtime.provider import Claim
 from workbench.runtime.registry import Registered, Registry
 from workbench.runtime.turn_making import MadeTurn
+from workbench.runtime.watchdog import DEADLINE_MS, deadline
 
 DEFAULT_SIZE = 1_000
 
@@ -29,10 +31,14 @@ class Held(msgspec.Struct, frozen=True):
 
 
 class WarmExecutions:
-    """At most `size` parked executions; the one used longest ago goes first. Safe to use from several workers."""
+    """At most `size` parked executions; the one used longest ago goes first. Safe to use from several workers.
 
-    def __init__(self, size: int = DEFAULT_SIZE) -> None:
+    Cleanup of one that is dropped may take `deadline_ms` (ms; None: for ever) and changes nothing.
+    """
+
+    def __init__(self, size: int = DEFAULT_SIZE, deadline_ms: int | None = DEADLINE_MS) -> None:
         self._size = size
+        self._deadline_ms = deadline_ms
         self._lock = threading.Lock()
         self._held: OrderedDict[str, Held] = OrderedDict()
 
@@ -51,7 +57,7 @@ class WarmExecutions:
             held = self._held.pop(claim.instance_id, None)
         if held is None or _fits(held, claim, registry):
             return held
-        held.execution.close()
+        self._close(held)
         return None
 
     def keep(self, made: MadeTurn) -> bool:
@@ -66,7 +72,7 @@ class WarmExecutions:
             while len(self._held) > self._size:
                 dropped.append(self._held.popitem(last=False)[1])
         for held in [*dropped, *([] if before is None else [before])]:
-            held.execution.close()
+            self._close(held)
         return True
 
     def drop(self, instance_id: str | None = None) -> None:
@@ -75,6 +81,10 @@ class WarmExecutions:
             names = list(self._held) if instance_id is None else [instance_id]
             dropped = [held for name in names if (held := self._held.pop(name, None)) is not None]
         for held in dropped:
+            self._close(held)
+
+    def _close(self, held: Held) -> None:
+        with contextlib.suppress(DidNotComeBack), deadline(self._deadline_ms, held.execution):
             held.execution.close()
 
 
