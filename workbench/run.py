@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -24,6 +24,7 @@ from workbench.runtime.errors import (
     UnknownOrchestration,
 )
 from workbench.runtime.events import application_error
+from workbench.runtime.kv import DELTA, Entry
 from workbench.runtime.limits import Limits
 from workbench.runtime.registry import Registry
 from workbench.runtime.single_turn import SingleTurn
@@ -261,23 +262,27 @@ class Run(Steppable):
         assert isinstance(execution, TracedExecution)  # noqa: S101
         last = execution.traced[-1]
         execution.traced[-1] = msgspec.structs.replace(last, result=result)
-        recording = self.recording()
-        of_execution = next(each for each in recording.executions if each.execution_id == result.execution_id)
+        seeded = {} if made.loaded is None else made.loaded.kv_snapshot
         setting = TurnSetting(
             instance_id=self.instance_id,
-            orchestration=recording.orchestration,
+            orchestration=made.code.name,
             execution_id=result.execution_id,
             kv_model=self._desk.provider.kv_model,
             limits=self._desk.limits,
-            start=of_execution.kv_snapshot or {},
+            start=seeded if self._desk.provider.kv_model == DELTA else self._start_of(result.execution_id),
         )
-        seeded = {} if made.loaded is None else made.loaded.kv_snapshot
         turn = made_turn(setting, execution.traced, made.recorded, seeded)
-        code = self._code(recording)
-        if turn.divergence is None or code is None:
+        if turn.divergence is None:
             return turn
-        divergence = explain(turn.divergence, turn, code, setting, made.recorded, WORKBENCH)
+        divergence = explain(turn.divergence, turn, made.code.function, setting, made.recorded, WORKBENCH)
         return msgspec.structs.replace(turn, divergence=divergence)
+
+    def _start_of(self, execution_id: int) -> Mapping[str, Entry]:
+        """The KV state that an execution began with, told from the histories before it."""
+        if execution_id == 1:
+            return {}
+        executions = self.recording().executions
+        return next(each.kv_snapshot or {} for each in executions if each.execution_id == execution_id)
 
 
 def _as_first_made(turn: Turn) -> Turn:
