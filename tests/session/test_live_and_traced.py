@@ -5,7 +5,7 @@ Each of a dozen orchestrations is run once on each KV model, turn by turn; every
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import pytest
@@ -32,11 +32,11 @@ class Made(NamedTuple):
 Runs = dict[tuple[KVModel, str], Made]
 
 
-def run_all(wb: Workbench) -> dict[str, Made]:
+def run_all(wb: Workbench, names: Iterable[str] = SCRIPTS) -> dict[str, Made]:
     with_activities(wb).orchestration("Child")(child)
     made = {}
-    for name, script in SCRIPTS.items():
-        run, turns = drive(wb, script)
+    for name in names:
+        run, turns = drive(wb, SCRIPTS[name])
         made[name] = Made(run, turns, run.recording())
     return made
 
@@ -119,9 +119,9 @@ def test_both_models_record_the_same_events(runs: Runs) -> None:
         assert [x.history.texts for x in one.executions] == [x.history.texts for x in other.executions], name
 
 
-def test_a_second_run_of_everything_tells_the_same_word_for_word(runs: Runs) -> None:
+def test_a_second_run_tells_the_same_word_for_word(runs: Runs) -> None:
     with Workbench() as wb:
-        for name, made in run_all(wb).items():
+        for name, made in run_all(wb, list(SCRIPTS)[:8]).items():
             first = runs[DELTA, name]
             assert [turn.text() for turn in made.turns] == [turn.text() for turn in first.turns]
             assert (made.run.text(), made.run.outcome) == (first.run.text(), first.run.outcome)
