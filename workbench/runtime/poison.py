@@ -33,7 +33,12 @@ def retry_delay_ms(attempt_count: int) -> int:
 def poisoned(claim: Claim, loaded: Loaded, max_attempts: int, now_ms: int) -> TurnCommit:
     """The failure of an instance whose messages were tried too often."""
     execution_id = _execution_id(claim)
-    kind = {"Orchestration": {"instance": claim.instance_id, "execution_id": execution_id}}
+    where: dict[str, Any] = {"instance": claim.instance_id, "execution_id": execution_id}
+    kind = {"Orchestration": where}
+    unknown = next((event for event in loaded.history.events if event.type not in ev.KNOWN_TYPES), None)
+    if unknown is not None:
+        what = f"a {unknown.type} of {unknown.duroxide_version}, a type that is not known here"
+        kind = {"FailedDeserialization": where | {"error": f"event {unknown.event_id} is {what}"}}
     batch = "[" + ",".join(ms.encode_message(message) for message in claim.messages) + "]"
     history = loaded.history
     started = history.events[0] if history.events else None
