@@ -89,12 +89,12 @@ def test_a_runtime_that_was_shut_down_starts_again_and_goes_on(runtime: tuple[Ru
 def test_a_client_sees_a_value_while_the_instance_runs(runtime: tuple[Runtime, Client]) -> None:
     running, client = runtime
 
-    @running.register_orchestration("Waits")
     def waits(ctx: Any, _: object) -> Any:
         ctx.set_kv_value("state", "asked")
         answer = yield ctx.wait_for_event("answer")
         ctx.set_kv_value("state", answer)
 
+    running.register_orchestration("Waits", waits)
     client.start_orchestration("w", "Waits")
     assert client.wait_for_kv_value("w", "state", WAIT_MS) == "asked"
     client.raise_event("w", "answer", "yes")
@@ -109,7 +109,7 @@ def test_turns_are_not_made_by_hand_while_the_runtime_makes_them() -> None:
         run = wb.start("Counter", 2)
         wb.runtime.start()
         try:
-            with pytest.raises(RuntimeIsRunning, match="call wb.runtime.shutdown"):
+            with pytest.raises(RuntimeIsRunning, match=r"call wb\.runtime\.shutdown"):
                 run.turn()
             assert wb.client.wait_for_orchestration(run.instance_id, WAIT_MS).output == "2"
         finally:
