@@ -10,7 +10,7 @@ from tests.browser.lab import TOKEN
 from tests.browser.notebooks import position
 
 SECONDS = 1000
-LONGEST_WAIT = 30 * SECONDS
+LONGEST_WAIT = 15 * SECONDS
 
 READY = """async () => {
   const app = window.jupyterapp;

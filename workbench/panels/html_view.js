@@ -2,20 +2,26 @@
 
 const PANEL = ".workbench-panel";
 const TARGET = "[data-focus]";
-const guarded = new WeakSet();
+const TYPING = "input:not([type=checkbox])";
+
+const saves = (event) => (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s";
 
 // JupyterLab's shortcuts work on whatever has the keyboard: `d d` on a button deletes the cell. So no key leaves the
-// panel but Escape, which gives the keyboard back, and saving. What the browser does with a key is left alone.
-function leaves(event) {
-  return event.key === "Escape" || ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s");
-}
-
+// panel but saving and Escape, which also gives the keyboard back. What the browser does with a key is left alone.
 function guard(panel) {
-  if (guarded.has(panel)) return;
-  guarded.add(panel);
+  if (panel.dataset.guarded) return; // by another view of it, which has a module of its own
+  panel.dataset.guarded = "yes";
   panel.addEventListener("keydown", (event) => {
-    if (!leaves(event)) event.stopPropagation();
+    if (event.key === "Escape") panel.parentElement.closest("[tabindex]")?.focus({ preventScroll: true });
+    else if (!saves(event)) event.stopPropagation();
   });
+  // A text box of ipywidgets keeps every key to itself, these two as well.
+  panel.addEventListener("keydown", (event) => {
+    if (!event.target.matches(TYPING) || !(saves(event) || event.key === "Escape")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    panel.dispatchEvent(new KeyboardEvent("keydown", event));
+  }, { capture: true });
   // A button that is disabled while it has the keyboard would lose it to the notebook.
   new MutationObserver(() => {
     const held = document.activeElement;

@@ -95,7 +95,15 @@ def _draw(
     if len(values) <= 60:
         axes.plot(places, values, "o", color=accent, markersize=3.5)
     axes.axhline(limit[0], color=warn, linewidth=1.2, linestyle="--")
-    axes.text(0.01, limit[0], limit[1], color=ink, fontsize=8, va="bottom", transform=axes.get_yaxis_transform())
+    axes.annotate(
+        limit[1],
+        (0.01, limit[0]),
+        (0, 2),
+        xycoords=axes.get_yaxis_transform(),
+        textcoords="offset points",
+        color=ink,
+        fontsize=8,
+    )
     axes.set_ylim(0, max(limit[0], *values, 1) * 1.18)
     axes.set_title(name, color=ink, fontsize=9, loc="left")
     axes.tick_params(colors=ink, labelsize=8)

@@ -160,6 +160,8 @@ border:1px solid var(--workbench-line);background:var(--workbench-raised);vertic
 .workbench details{margin:6px 0 0}
 .workbench summary{cursor:pointer;color:var(--workbench-quiet)}
 .workbench .workbench-table .workbench-fit{width:1%;white-space:nowrap}
+@container (max-width:54em){.workbench.workbench .workbench-table tbody th.workbench-mono{overflow-wrap:anywhere;
+min-width:6em}}
 @container (max-width:48em){.workbench.workbench .workbench-table thead th{white-space:normal}}
 @container (max-width:44em){.workbench.workbench .workbench-table .workbench-optional{display:none}}
 """
