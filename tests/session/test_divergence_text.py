@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import pytest
 
+from tests.cases.edited import edited
 from workbench import Run, Workbench, cli
 from workbench.examples import counter, noop
 from workbench.recordings import Recording
@@ -110,6 +112,40 @@ def test_two_runs_tell_the_same_word_for_word(kv_model: KVModel) -> None:
             texts = [run.turn().text() for _ in range(2)]
             told.append([*texts, run.text(), run.outcome.text(), run.recording().to_json()])
     assert told[0] == told[1]
+
+
+def test_a_poisoned_read_is_not_blamed_for_what_changed_code_does(first_design: Workbench) -> None:
+    run = started(first_design)
+    run.turn()
+    read_and_renamed = edited(counter, '"Noop", ""', '"Nope", ""')
+    keeps_value = edited(read_and_renamed, "str(n + 1)", '"1"')
+    first_design.orchestration("Counter")(keeps_value)
+    divergence = run.turn().divergence
+    assert divergence is not None
+    assert divergence.explaining_read is None
+    assert "poisoned" not in divergence.text()
+    assert divergence.to_do[0].startswith("keep the recorded code for running instances")
+
+
+def test_code_that_is_not_pure_is_told_so_and_the_first_explanation_stays(wb: Workbench) -> None:
+    @wb.orchestration("Impure")
+    def impure(ctx: Any, _: object, calls: list[int] = []) -> Generator[Any, Any, None]:  # noqa: B006 (that is it)
+        calls.append(1)
+        yield ctx.schedule_activity("Echo", len(calls))
+
+    run = wb.start("Impure")
+    run.turn()
+    divergence = run.turn().divergence
+    assert divergence is not None
+    assert divergence.impure
+    assert (divergence.now and divergence.now.signature[2], divergence.recorded and divergence.recorded.input) == (
+        "2",
+        "1",
+    )
+    assert "because   the code is impure: run again on the same history it did something else" in divergence.text()
+    with pytest.raises(NondeterminismError) as raised:
+        _ = run.output
+    assert str(raised.value) == divergence.text()
 
 
 def test_the_poison_comes_out_of_the_database(diverged: Run) -> None:

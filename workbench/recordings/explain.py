@@ -27,6 +27,8 @@ from workbench.runtime.turns import Record, RecordedTurn
 E = TypeVar("E", bound=Execution)
 
 SKIP_AT_MOST = 5
+DELTA_HELPS = 'use the delta model (kv_model="delta"): the same code replays this history there'
+DELTA_TOO = 'use the delta model (kv_model="delta"); this history differs there too, at another place'
 ENOUGH = 40
 """A guess under which so many operations line up needs no further proof."""
 
@@ -47,7 +49,13 @@ def explain(
         turns = [each for each in turns if each.number <= divergence.turn]
     laboratory = _Laboratory(divergence, turn, code, setting, turns, dialect)
     named = msgspec.structs.replace(divergence, impure=True) if laboratory.is_impure() else laboratory.named()
-    return msgspec.structs.replace(named, to_do=_to_do(named, code, setting, turns, dialect))
+    if named.explaining_read is None:
+        return msgspec.structs.replace(named, to_do=_to_do(named))
+    healthy = laboratory.divergence_in_delta_model()
+    if healthy is not None and _essence(healthy) == _essence(divergence):  # no poison had a part in it
+        reads = tuple(msgspec.structs.replace(read, poisoned=False) for read in named.reads)
+        return msgspec.structs.replace(named, reads=reads, to_do=_to_do(named))
+    return msgspec.structs.replace(named, to_do=(DELTA_TOO if healthy is not None else DELTA_HELPS,))
 
 
 class _Laboratory:
@@ -80,6 +88,18 @@ class _Laboratory:
         execution.close()
         again = execution.journal.divergence
         return again is None or _essence(again) != _essence(self._divergence)
+
+    def divergence_in_delta_model(self) -> Divergence | None:
+        """Where the code parts from the record when its replay is seeded with the state at the execution's start."""
+        setting = self._setting
+        execution = Execution(
+            self._code, setting.instance_id, setting.execution_id, self._turns, setting.start, self._dialect
+        )
+        for turn in self._turns:
+            if turn.abort is not None or execution.advance(turn).divergence is not None:
+                break
+        execution.close()
+        return execution.journal.divergence
 
     def named(self) -> Divergence:
         """The divergence under its right name, with what lines up."""
@@ -183,13 +203,7 @@ def _same_name(record: Record, action: Action) -> bool:
     return record.signature[:2] == action.signature[:2]
 
 
-def _to_do(
-    divergence: Divergence, code: Code, setting: TurnSetting, turns: Sequence[RecordedTurn], dialect: Dialect
-) -> tuple[str, ...]:
-    if divergence.explaining_read is not None:
-        if _replays_in_delta_model(code, setting, turns, dialect):
-            return ('use the delta model (kv_model="delta"): the same code replays this history there',)
-        return ('use the delta model (kv_model="delta"); this history differs there too, at another place',)
+def _to_do(divergence: Divergence) -> tuple[str, ...]:
     if divergence.impure:
         return (
             "let the code depend on nothing but its input, its results and ctx: no clock, no chance, no state outside",
@@ -202,16 +216,3 @@ def _to_do(
         "keep the recorded code for running instances (register it under its version) and the new code under another",
         "or let this instance end before the code changes",
     )
-
-
-def _replays_in_delta_model(code: Code, setting: TurnSetting, turns: Sequence[RecordedTurn], dialect: Dialect) -> bool:
-    execution = Execution(code, setting.instance_id, setting.execution_id, turns, setting.start, dialect)
-    same = True
-    for turn in turns:
-        if turn.ending is not None and turn.ending.type == ev.FAILED and turn.abort is not None:
-            break
-        if execution.advance(turn).divergence is not None:
-            same = False
-            break
-    execution.close()
-    return same
