@@ -6,6 +6,7 @@ the recorded event, the line that the message points at, and how many of the lat
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import pytest
@@ -176,3 +177,20 @@ def test_p_06_another_delay_is_a_strict_difference_with_its_line(delay_ms: str) 
 def test_p_06_a_delay_that_the_record_allows_is_no_difference(delay_ms: str) -> None:
     replay = recording("P-06").replay(edited(programs.timer_then_activity, "100", delay_ms))
     assert replay.strict_differences == ()
+
+
+def test_under_a_profiler_the_line_of_a_return_is_left_out_and_the_profiler_stays() -> None:
+    def watch(*_: object) -> None: ...
+
+    changed = edited(programs.read_modify_write, "range(3)", "range(2)")
+    recorded = recording("P-01")
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        divergence = recorded.replay(changed).divergence
+        assert sys.getprofile() is watch
+    finally:
+        sys.setprofile(before)
+    assert divergence is not None
+    assert (divergence.kind, divergence.chain) == ("ended early", ())
+    assert "after the last line of the code" in divergence.text()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.session.contents import contents
 from workbench import SystemClock, Workbench
 from workbench.runtime import events as ev
 from workbench.runtime.clock import MANUAL_START_MS
@@ -217,3 +218,48 @@ def test_a_system_clock_waits_until_a_timer_is_due() -> None:
         began = time.monotonic()
         assert run.finish().output == "awake"
         assert time.monotonic() - began >= 0.06
+
+
+def test_an_interrupt_in_an_activity_leaves_it_to_be_run_by_the_next_turn(wb: Workbench) -> None:
+    interrupts = [KeyboardInterrupt()]
+
+    @wb.activity("Slow")
+    def slow(ctx: object, value: object) -> object:
+        if interrupts:
+            raise interrupts.pop()
+        return value
+
+    @wb.orchestration
+    def flow(ctx: Any, _: object) -> Flow:
+        return (yield ctx.schedule_activity("Slow", 5))
+
+    run = wb.start(flow)
+    run.turn()
+    before = contents(wb)
+    with pytest.raises(KeyboardInterrupt):
+        run.turn()
+    assert repr(contents(wb)) == repr(before)
+    assert run.finish().output == 5
+
+
+def test_an_interrupt_in_the_code_discards_the_turn_and_keeps_its_messages(wb: Workbench) -> None:
+    interrupts = [KeyboardInterrupt()]
+
+    @wb.orchestration
+    def flow(ctx: Any, _: object) -> Flow:
+        value = yield ctx.wait_for_event("go")
+        ctx.set_kv_value("k", "v")
+        if interrupts:
+            raise interrupts.pop()
+        return value
+
+    run = wb.start(flow)
+    run.turn()
+    run.raise_event("go", 5)
+    before = contents(wb)
+    with pytest.raises(KeyboardInterrupt):
+        run.turn()
+    assert repr(contents(wb)) == repr(before)
+    assert (run.status, run.kv) == ("Running", {})
+    assert run.turn().status == "Completed"
+    assert (run.output, run.kv) == (5, {"k": "v"})
