@@ -133,13 +133,19 @@ def test_in_the_per_turn_model_the_stored_table_has_the_running_executions_own_w
 
 
 def test_what_pruned_executions_left_is_not_known() -> None:
-    assert snapshots(SECOND, execution_of(3, "Completed")) == [None, None]
-    assert snapshots(FIRST, execution_of(3, "Completed")) == [{}, None]
+    assert snapshots(SECOND, execution_of(3, "Completed", ("a", "9"))) == [None, None]
+    assert snapshots(FIRST, execution_of(3, "Completed", ("a", "9"))) == [{}, None]
+
+
+def test_a_last_execution_that_never_wrote_began_with_what_is_stored_now() -> None:
+    store = {"a": Entry("1", 1000)}
+    assert snapshots(SECOND, execution_of(3, "Completed"), store=store) == [None, {"a": "1"}]
+    assert snapshots(SECOND, execution_of(3, "Completed"), model=PER_TURN, store=store) == [None, None]
 
 
 def test_what_a_damaged_execution_left_is_not_known() -> None:
     broken = StoredExecution(1, "ContinuedAsNew", None, (FIRST.rows[0], Row(2, ev.KV_SET, "{"), *FIRST.rows[2:]))
-    assert snapshots(broken, execution_of(2, "Completed")) == [{}, None]
+    assert snapshots(broken, execution_of(2, "Completed", ("a", "9"))) == [{}, None]
 
 
 def test_the_snapshots_of_a_recorded_continue_as_new_follow_the_real_tables() -> None:

@@ -248,7 +248,7 @@ def stored_rows(execution: RecordedExecution) -> tuple[Row, ...]:
 
 
 def with_snapshots(
-    executions: Iterable[RecordedExecution], kv_model: KVModel, kv_tables: Tables
+    executions: Sequence[RecordedExecution], kv_model: KVModel, kv_tables: Tables
 ) -> tuple[RecordedExecution, ...]:
     """Each execution with the KV state that its first turn was given.
 
@@ -265,7 +265,8 @@ def with_snapshots(
         if any(event.kv_cleared is True for event in execution.history.events[:1]):
             tables = Tables()
         seed = tables
-        if kv_model == DELTA and (execution.status == "Running" or (tables is None and not _writes(execution))):
+        untouched = tables is None and execution is executions[-1] and not _writes(execution)
+        if kv_model == DELTA and (execution.status == "Running" or untouched):
             seed = kv_tables
         done.append(msgspec.structs.replace(execution, kv_snapshot=None if seed is None else snapshot(seed)))
         if tables is not None:
