@@ -14,8 +14,8 @@ def _but(beginning: str, *equal: str) -> frozenset[str]:
     return frozenset(names - {f"{beginning}-{each}" for each in equal})
 
 
-NOT_RUN = frozenset({"base_exception_on_error"})
-"""KeyboardInterrupt leaves our engine for whoever runs the turn; it would end the tests."""
+NOT_RUN = frozenset({"base_exception", "base_exception_on_error", "early_base_exception"})
+"""KeyboardInterrupt and SystemExit leave our engine for whoever runs the turn; they would end the tests."""
 
 _OUR_OWN_ERRORS = frozenset(
     {
@@ -40,10 +40,7 @@ _ENDLESS = frozenset({"timer_delay-huge"})
 """A delay that ends after the last time that can be stored: there it is over at once, here it is refused."""
 _TREES = frozenset({"group_of_exceptions"})
 """A group of exceptions is recorded there as a tree, here by its first line."""
-_EMPTY_EXITS = frozenset({"early_base_exception"})
-"""A SystemExit without a message is `SystemExit: ` there, `SystemExit` here."""
-
-IN_REPLAY = _OUR_OWN_ERRORS | _TAKEN | _TASKS_BY_HAND | _TOO_DEEP | _ENDLESS | _TREES | _EMPTY_EXITS
+IN_REPLAY = _OUR_OWN_ERRORS | _TAKEN | _TASKS_BY_HAND | _TOO_DEEP | _ENDLESS | _TREES
 
 _REFUSED_IN_COMPOSITES = (
     _but("member_of_all", "child", "retry")

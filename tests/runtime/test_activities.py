@@ -58,7 +58,6 @@ class OutOfStock(Exception):
         (KeyError("k"), "KeyError: 'k'"),
         (OutOfStock("none\nleft"), "OutOfStock: none\nleft"),
         (ValueError("half \ud83d"), "ValueError: half \\ud83d"),
-        (SystemExit(3), "SystemExit: 3"),
     ],
 )
 def test_an_error_reaches_the_orchestration_as_type_and_text(

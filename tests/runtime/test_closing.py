@@ -182,17 +182,18 @@ def test_a_keyboard_interrupt_in_cleanup_is_let_out() -> None:
         execution.close()
 
 
-def test_a_keyboard_interrupt_in_the_code_is_let_out_and_is_no_result() -> None:
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_or_exit_in_the_code_is_let_out_and_is_no_result(raised: type[BaseException]) -> None:
     def interrupted(ctx: Any, _: object) -> Flow:
         yield ctx.schedule_activity("A")
-        raise KeyboardInterrupt
+        raise raised
 
     driven = drive(interrupted, checked=False)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(raised):
         driven.turn(driven.completed(2))
 
 
-@pytest.mark.parametrize("raised", [SystemExit("leaving"), GeneratorExit("odd"), asyncio.CancelledError("by itself")])
+@pytest.mark.parametrize("raised", [GeneratorExit("odd"), asyncio.CancelledError("by itself")])
 def test_everything_else_that_is_raised_is_the_instances_failure(raised: BaseException) -> None:
     def leaves(ctx: Any, _: object) -> Flow:
         yield ctx.schedule_activity("A")

@@ -264,3 +264,27 @@ def test_the_warm_cache_is_bounded(provider: DuckDBProvider) -> None:
     assert len(warm) == 2
     warm.drop()
     assert len(warm) == 0
+
+
+def test_an_activity_that_exits_is_never_recorded_as_a_result_and_is_poisoned_in_the_end(
+    provider: DuckDBProvider,
+) -> None:
+    bench = Bench(provider)
+
+    def leaves(ctx: Any, _: object) -> None:
+        raise SystemExit(3)
+
+    def asks(ctx: Any, _: object) -> Any:
+        return (yield ctx.schedule_activity("Leaves"))
+
+    bench.registry.add_activity("Leaves", leaves)
+    bench.registry.add_orchestration("Asks", asks)
+    bench.client.start_orchestration("a", "Asks")
+    bench.dispatcher.make_turns(10)
+    for _ in range(3):
+        with pytest.raises(SystemExit):
+            bench.runner.run_batch(3, "w")
+        assert len(provider.read_history("a", 1).events) == 2
+        bench.clock.advance(60_000)
+    bench.work(rounds=2)
+    assert bench.client.get_status("a").error == "poison: activity Leaves#2 exceeded 4 attempts (max 3)"

@@ -128,7 +128,8 @@ class ActivityRunner:
                 if (time.monotonic() - began) * 1000 > QUICK_MS:
                     break
         except BaseException:
-            self._provider.abandon_activity(left.pop(0), now_ms)  # only this one was tried
+            tried = left.pop(0)
+            self._provider.abandon_activity(tried, self._clock.now_ms() + retry_delay_ms(tried.attempt_count))
             raise
         finally:
             for claim in left:
@@ -181,8 +182,8 @@ class ActivityRunner:
             context = ActivityContext(work, self._provider, worker_id, self._make_client)
             value = function(context, payload.load(work.input))
             return _completed(work, payload.dump(f"the result of activity {work.name!r}", value))
-        except KeyboardInterrupt:
-            raise
+        except (KeyboardInterrupt, SystemExit):
+            raise  # for whoever runs it; never recorded as a result
         except BaseException as error:  # noqa: BLE001 (an activity may raise anything; it is recorded, type and text)
             text = f"Activity '{work.name}' call failed: {type_and_message(error)}"
             details = ev.application_error(text, "ActivityFailed")

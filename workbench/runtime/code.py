@@ -54,8 +54,8 @@ def start_code(code: Callable[..., Any], context: object, value: Any) -> Running
 def resume(code: Running, failed: bool, value: Any) -> Any | Finished:
     """Send a value (or throw an error) into the code: what it yields next, or how it finished.
 
-    `ReplayStopped` and `KeyboardInterrupt` pass through: neither is a result. All else that is raised is the
-    instance's failure, `SystemExit` too, as in the reference.
+    `ReplayStopped` and `KeyboardInterrupt` pass through: neither is a result. All else that is raised is how the code
+    finished; whether a `SystemExit` counts is the execution's to say.
     """
     try:
         if failed:

@@ -149,7 +149,7 @@ class Dispatcher:
             telemetry.log.warning("%s; tried again later", error)
         except UnknownOrchestration as error:
             telemetry.log.warning("%s; tried again later, instance_id=%s", error, claim.instance_id)
-        except Exception:  # noqa: BLE001 (logged; the instance is tried again, and fails as poisoned in the end)
+        except (Exception, SystemExit):  # noqa: BLE001 (logged; the instance is tried again, and fails as poisoned in the end)
             telemetry.log.exception("a turn failed, instance_id=%s", claim.instance_id)
         self._give_back(claim, retry_delay_ms(claim.attempt_count), keep_attempt=True)
         return None

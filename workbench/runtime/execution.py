@@ -321,6 +321,8 @@ class Execution:
         return resume(cast("Running", self._code), failed, value)
 
     def _finish(self, finished: Finished) -> None:
+        if isinstance(finished.error, SystemExit) and not self.journal.is_replaying:
+            raise finished.error  # for whoever runs the turn; only a history that recorded one is compared with it
         if self.journal.state == "live":
             self.finished = finished
 

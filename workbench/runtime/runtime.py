@@ -163,6 +163,6 @@ class Runtime:
                     self._provider.wait(idle_s)
             except StoreClosed:
                 return
-            except Exception:  # noqa: BLE001 (logged; one bad moment must not end a worker)
+            except (Exception, SystemExit):  # noqa: BLE001 (logged; one bad moment must not end a worker)
                 telemetry.log.exception("worker %s failed and goes on", name)
                 self._stopping.wait(idle_s)
