@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -26,6 +26,7 @@ from workbench.runtime.errors import (
 from workbench.runtime.events import application_error
 from workbench.runtime.kv import DELTA, Entry
 from workbench.runtime.limits import Limits
+from workbench.runtime.provider import InstanceInfo
 from workbench.runtime.registry import Registry
 from workbench.runtime.single_turn import SingleTurn
 from workbench.runtime.trace import TracedExecution
@@ -67,6 +68,13 @@ class Outcome(Shown, msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     turns: int = 0
     divergence: str | None = None
+
+
+class _Stamp(NamedTuple):
+    """How many events each execution has, and the code that is registered for them."""
+
+    events: tuple[tuple[int, int], ...]
+    code: Callable[..., Any] | None
 
 
 class Run(Steppable):
@@ -211,20 +219,25 @@ class Run(Steppable):
     @property
     def turns(self) -> tuple[Turn, ...]:
         """All its turns, of all executions, run again from its history with the code that is registered now."""
-        info = self._desk.provider.instance(self.instance_id)
-        if info is None:
+        stamp = self._stamp()
+        if stamp is None:
             return ()
-        recording = self.recording()
-        code = self._code(recording)
-        stamp = (info.execution_id, recording.event_count, code)
         if self._turns is None or self._turns[0] != stamp:
-            again = replay(recording, code, self._desk.provider.kv_model, self._desk.limits).turns
+            again = replay(self.recording(), stamp.code, self._desk.provider.kv_model, self._desk.limits).turns
             made = [_as_first_made(turn) for turn in again]
             last = self._last
             if last is not None and not made[-1].has_code and made[-1].address == last.address:
                 made[-1] = last  # nobody can make this turn again, but it was seen
             self._turns = (stamp, tuple(made))
         return self._turns[1]
+
+    def _stamp(self) -> _Stamp | None:
+        """What changes when a turn is made, by whomever, or the code is registered anew; None before the first turn."""
+        info = self._desk.provider.instance(self.instance_id)
+        if info is None:
+            return None
+        executions = self._desk.provider.executions(self.instance_id)
+        return _Stamp(tuple((each.execution_id, each.event_count) for each in executions), self._code(info))
 
     @property
     def history(self) -> pd.DataFrame:
@@ -235,7 +248,7 @@ class Run(Steppable):
 
     def stepping(self) -> Stepping:
         """Its turns, one more on demand, and locals from running the history again."""
-        return Stepping(lambda: self.turns, self.turn, self._with_locals)
+        return Stepping(lambda: self.turns, self.turn, self._with_locals, self._stamp)
 
     def _with_locals(self, address: str) -> Turn:
         recording = self.recording()
@@ -250,9 +263,9 @@ class Run(Steppable):
         """Everything recorded of it, as plain data that can be kept as JSON and replayed."""
         return recording_from_provider(self._desk.provider, self.instance_id, self._desk.limits)
 
-    def _code(self, recording: Recording) -> Callable[..., Any] | None:
+    def _code(self, of: Recording | InstanceInfo) -> Callable[..., Any] | None:
         try:
-            return self._desk.registry.orchestration(recording.orchestration, recording.version).function
+            return self._desk.registry.orchestration(of.orchestration, of.version).function
         except UnknownOrchestration:
             return None
 

@@ -35,11 +35,15 @@ class Shown:
 
 
 class Stepping(NamedTuple):
-    """What a stepper steps through: the turns as they are now, how to make one more, a turn with its locals."""
+    """What a stepper steps through: the turns as they are now, how to make one more, a turn with its locals.
+
+    `stamp` is another value whenever `turns` would be others, at less cost.
+    """
 
     turns: Callable[[], Sequence[Any]]
     run_next: Callable[[], object] | None = None
     with_locals: Callable[[str], Any] | None = None
+    stamp: Callable[[], object] | None = None
 
 
 class Steppable(Shown):

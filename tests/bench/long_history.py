@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from workbench.recordings.integrity import Row
@@ -53,13 +52,3 @@ def counter_recording(turns: int, kv_model: kv.KVModel = kv.DELTA) -> Recording:
             limits=Limits(),
         )
     )
-
-
-def step_back(panel: Any, steps: int, step: Callable[[], None], clock: Callable[[], float]) -> list[float]:
-    """How long each of so many steps takes, in seconds."""
-    taken = []
-    for _ in range(steps):
-        start = clock()
-        step()
-        taken.append(clock() - start)
-    return taken

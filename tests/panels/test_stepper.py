@@ -111,6 +111,26 @@ def test_a_turn_that_somebody_else_made_is_shown_before_another_one_is_made(live
     assert len(at.run.turns) == 3
 
 
+@pytest.mark.parametrize("kv_model", ["delta", "per-turn"])
+def test_a_turn_is_shown_as_it_was_made_and_as_it_is_when_all_are_run_again(live: Open, kv_model: str) -> None:
+    at = live(1, kv_model, rounds=2)
+    while at.stepper._can_run():
+        at.stepper.next()
+        with at.run.stepper() as again:
+            assert again.static_html() == at.stepper.static_html()
+            assert again.focus.address == at.stepper.focus.address
+
+
+def test_a_run_that_goes_on_in_a_new_execution_is_followed() -> None:
+    run = started("def twice(ctx, n):\n    if n == 0:\n        yield ctx.continue_as_new(1)\n    return n\n", given=0)
+    with run.stepper() as at:
+        at.next()
+        at.next()
+        assert [turn.address for turn in at.turns] == ["1.1", "2.1"]
+        assert at._bar.number.value == "2.1"
+        assert not at._can_run()
+
+
 def test_the_box_takes_the_number_of_a_turn(live: Open) -> None:
     at = live(3).stepper
     assert (at._bar.number.value, at._bar._of.value) == ("3", "of 3")

@@ -20,7 +20,8 @@ from workbench.views.look import Look, Picture
 class Stepper(TurnPanel):
     """Steps through turns. `turns` gives them as they are now; `run_next`, on a run that can go on, makes one more.
 
-    `with_locals` gives the turn at an address with its locals, made on demand.
+    `with_locals` gives the turn at an address with its locals, made on demand; `stamp` is another value whenever
+    `turns` would be others, and None where that is not known.
     """
 
     def __init__(
@@ -28,10 +29,13 @@ class Stepper(TurnPanel):
         turns: Callable[[], Sequence[Turn]],
         run_next: Callable[[], object] | None = None,
         with_locals: Callable[[str], Turn] | None = None,
+        stamp: Callable[[], object] = lambda: None,
     ) -> None:
         self._get_turns = turns
         self._run_next = run_next
         self._with_locals = with_locals
+        self._stamp = stamp
+        self._seen = stamp()
         self._located: tuple[Turn, Turn] | None = None
         self._drawn_chart: tuple[int, bool] | None = None
         made = tuple(turns())
@@ -55,16 +59,26 @@ class Stepper(TurnPanel):
 
     def _run(self) -> None:
         """Make one more turn, unless somebody else has since this was drawn: what is unseen is shown first."""
-        seen = len(self.turns)
-        self.turns = tuple(self._get_turns())
-        if len(self.turns) > seen or self._run_next is None:
+        if self._run_next is None or self._catch_up():
             return
         try:
-            self._run_next()
+            made = self._run_next()
         except InstanceFinished:
-            pass  # it ended without a turn, when it was cancelled before its first one: there is nothing to show
-        finally:
-            self.turns = tuple(self._get_turns())
+            made = None  # it was ended from outside, before its first turn: there is nothing to show
+        if isinstance(made, Turn) and _follows(made, self.turns):
+            self.turns = (*self.turns, made)  # as it was made; running all of them again would show the same
+            self._seen = self._stamp()
+        else:
+            self._catch_up()
+
+    def _catch_up(self) -> bool:
+        """Get the turns that somebody else has made; whether there are any."""
+        stamp = self._stamp()
+        if stamp is not None and stamp == self._seen:
+            return False
+        count = len(self.turns)
+        self.turns, self._seen = tuple(self._get_turns()), stamp
+        return len(self.turns) > count
 
     def _turn(self) -> Turn | None:
         """The turn at the focus, with its locals where they are asked for."""
@@ -106,6 +120,17 @@ class Stepper(TurnPanel):
         return f"Stepper at {self.focus.address or 'the start'} of {len(self.turns)} turns: {where}"
 
 
+def _follows(turn: Turn, turns: Sequence[Turn]) -> bool:
+    """Whether the turn is the next one, so that nobody has made another one in between."""
+    if not turns:
+        return turn.address == "1.1"
+    last = turns[-1]
+    begins = last.status == "ContinuedAsNew"
+    after = (last.execution_id + 1, 1) if begins else (last.execution_id, last.number + 1)
+    return (turn.execution_id, turn.number) == after
+
+
 def open_on(source: Steppable) -> Stepper:
     """A stepper on something that can be stepped through: a run, a replay, a recording."""
-    return Stepper(*source.stepping())
+    turns, run_next, with_locals, stamp = source.stepping()
+    return Stepper(turns, run_next, with_locals, stamp or (lambda: None))
