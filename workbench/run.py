@@ -9,7 +9,7 @@ import msgspec
 
 from workbench.recordings.explain import explain
 from workbench.recordings.recording import RecordedExecution, Recording, recording_from_provider
-from workbench.recordings.replay import replay
+from workbench.recordings.replay import Replay, replay
 from workbench.recordings.tracing import made_turn
 from workbench.runtime import messages as ms
 from workbench.runtime import payload
@@ -87,6 +87,7 @@ class Run(Steppable):
         self.instance_id = instance_id
         self._turns: tuple[object, tuple[Turn, ...]] | None = None
         self._last: Turn | None = None
+        self._located: tuple[_Stamp | None, Replay] | None = None
 
     # Moving it.
 
@@ -251,10 +252,12 @@ class Run(Steppable):
         return Stepping(lambda: self.turns, self.turn, self._with_locals, self._stamp)
 
     def _with_locals(self, address: str) -> Turn:
-        recording = self.recording()
-        code = self._code(recording)
-        again = replay(recording, code, self._desk.provider.kv_model, self._desk.limits, keep_locals=True)
-        return _as_first_made(again.turn(address))
+        stamp = self._stamp()
+        if self._located is None or self._located[0] != stamp:
+            recording, desk = self.recording(), self._desk
+            again = replay(recording, self._code(recording), desk.provider.kv_model, desk.limits, keep_locals=True)
+            self._located = (stamp, again)
+        return _as_first_made(self._located[1].turn(address))
 
     def _recorded_executions(self) -> tuple[RecordedExecution, ...]:
         return () if self.status == "Pending" else self.recording().executions

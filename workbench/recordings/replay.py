@@ -62,10 +62,14 @@ class Replay(Steppable, msgspec.Struct, frozen=True, kw_only=True):
         """Its turns; locals come from running it again."""
         if self.code is None:
             return Stepping(lambda: self.turns)
-        return Stepping(lambda: self.turns, None, self._with_locals)
+        again: list[Replay] = []
 
-    def _with_locals(self, address: str) -> Turn:
-        return replay(self.recording, self.code, self.kv_model, self.limits, keep_locals=True).turn(address)
+        def with_locals(address: str) -> Turn:
+            if not again:
+                again.append(replay(self.recording, self.code, self.kv_model, self.limits, keep_locals=True))
+            return again[0].turn(address)
+
+        return Stepping(lambda: self.turns, None, with_locals)
 
     @property
     def outcome(self) -> str | None:
