@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from ipywidgets.widgets.widget import _instances
 
-from tests.views.making import counter
-from workbench.panels.panel import Panel
+from tests.views.making import COUNTER, counter, typed
 from workbench.panels.stepper import Stepper
 from workbench.run import Run
 from workbench.runtime.kv import KVModel
-
-Opened = Callable[[Panel], Panel]
+from workbench.session import Workbench
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +30,26 @@ class Live:
         for _ in range(turns):
             self.run.turn()
         self.stepper: Stepper = self.run.stepper()
+
+
+@pytest.fixture(scope="session")
+def three_turns() -> Run:
+    """A counter that has made three turns, for tests that only look at it."""
+    workbench = Workbench()
+    workbench.orchestration("Counter")(typed(COUNTER, "<three turns>"))  # its source stays when others are typed
+    workbench.activity("Noop")(lambda _, value: value)
+    run = workbench.start("Counter", 5)
+    for _ in range(3):
+        run.turn()
+    return run
+
+
+@pytest.fixture
+def at(three_turns: Run) -> Iterator[Stepper]:
+    """A stepper on the counter that has made three turns; whoever uses it makes no turn."""
+    with three_turns.stepper() as opened:
+        yield opened
+    assert len(three_turns.turns) == 3
 
 
 @pytest.fixture

@@ -11,31 +11,41 @@ from tests.views.making import started, typed
 from tests.views.pages import Page
 from tests.views.test_hostile import ATTRIBUTES, HOSTILE, TAGS
 from workbench.panels.poisoning import PoisoningPanel
+from workbench.panels.stepper import Stepper
 from workbench.panels.turn_panel import TurnPanel
+from workbench.run import Run
 from workbench.runtime.limits import Limits
 from workbench.session import Workbench
 from workbench.views.poisoning import Pair
 
-LIMITS = Limits(kv_value_bytes=10_000_000, custom_status_bytes=10_000_000)
+LIMITS = Limits(kv_keys=100, kv_value_bytes=10_000_000, custom_status_bytes=10_000_000)
 CODE = """\
 def flow(ctx, given):
-    seen = ctx.get_kv_value(given)
-    ctx.set_kv_value(given, given if seen is None else seen + given)
-    yield ctx.schedule_activity("Noop", given)
-    raise ValueError(given)
+    for text in given:
+        seen = ctx.get_kv_value(text)
+        ctx.set_kv_value(text, text if seen is None else seen + text)
+        yield ctx.schedule_activity("Noop", text)
+    raise ValueError("".join(given))
 """
+TEXTS = {"short": [each for each in HOSTILE if len(each) < 100], "long": [each for each in HOSTILE if len(each) >= 100]}
 
 
-@pytest.fixture(scope="module", params=HOSTILE, ids=range(len(HOSTILE)))
-def hostile(request: pytest.FixtureRequest) -> str:
-    text: str = request.param
-    return text
+@pytest.fixture(scope="module", params=TEXTS)
+def texts(request: pytest.FixtureRequest) -> list[str]:
+    """Hostile texts, each of which is a key, a value, an activity's input and a local."""
+    return TEXTS[request.param]
+
+
+@pytest.fixture(scope="module")
+def run(texts: list[str]) -> Run:
+    """An instance whose id and error text hold them all."""
+    begun = started(CODE, given=texts, instance_id="".join(texts).replace("\0", ""), limits=LIMITS)
+    begun.finish()
+    return begun
 
 
 @pytest.fixture
-def stepper(hostile: str) -> Iterator[TurnPanel]:
-    run = started(CODE, given=hostile, instance_id=hostile.replace("\0", ""), limits=LIMITS)
-    run.finish()
+def stepper(run: Run) -> Iterator[Stepper]:
     with run.stepper() as opened:
         opened._locals.value = True
         opened._every_key.value = True
@@ -43,10 +53,10 @@ def stepper(hostile: str) -> Iterator[TurnPanel]:
 
 
 @pytest.fixture(scope="module")
-def pair(hostile: str) -> Pair:
+def pair(texts: list[str]) -> Pair:
     with Workbench(limits=LIMITS) as wb:
         wb.activity("Noop")(lambda _, value: value)
-        with wb.poisoning(typed(CODE), hostile) as opened:
+        with wb.poisoning(typed(CODE), texts) as opened:
             return opened.pair
 
 
@@ -68,31 +78,36 @@ def check(panel: TurnPanel) -> None:
     assert html == shown(panel)
 
 
-def key_of(panel: TurnPanel) -> str:
-    return next(str(each) for each in all_targets(panel) if each.startswith("key:"))
+def keys_of(panel: TurnPanel) -> list[str]:
+    """The addresses of the keys that the panel shows, each once."""
+    every = (str(each.attributes["data-focus"]) for each in Page(shown(panel)).focusable())
+    return list(dict.fromkeys(each for each in every if each.startswith("key:")))
 
 
-def all_targets(panel: TurnPanel) -> list[str]:
-    return [str(each.attributes["data-focus"]) for each in Page(shown(panel)).focusable()]
-
-
-def test_a_stepper_shows_it_as_text_wherever_one_looks(stepper: TurnPanel, hostile: str) -> None:
-    for turn in ("1.1", "1.2"):
-        click(stepper, turn)
+def test_a_stepper_shows_it_as_text_wherever_one_looks(stepper: Stepper, texts: list[str]) -> None:
+    assert len(stepper.turns) == len(texts) + 1
+    for turn in stepper.turns:
+        click(stepper, turn.address)
         check(stepper)
     click(stepper, "1.1.1")
     check(stepper)
-    click(stepper, key_of(stepper))
-    assert stepper.focus.key == hostile
-    assert key_of(stepper) in current(stepper)
-    check(stepper)
 
 
-def test_the_poisoning_panel_shows_it_as_text_wherever_one_looks(poisoning: PoisoningPanel, hostile: str) -> None:
+def test_a_stepper_finds_every_key_by_what_is_clicked(stepper: Stepper, texts: list[str]) -> None:
+    found = []
+    for address in keys_of(stepper):
+        click(stepper, address)
+        found.append(stepper.focus.key)
+        assert address in current(stepper)
+        check(stepper)
+    assert sorted(map(str, found)) == sorted(texts)
+
+
+def test_the_poisoning_panel_shows_it_as_text_wherever_one_looks(poisoning: PoisoningPanel, texts: list[str]) -> None:
     assert poisoning.focus.address == "1.2"
     check(poisoning)
-    click(poisoning, key_of(poisoning))
-    assert poisoning.focus.key == hostile
+    click(poisoning, keys_of(poisoning)[0])
+    assert poisoning.focus.key == texts[0]
     check(poisoning)
     poisoning.first()
     check(poisoning)

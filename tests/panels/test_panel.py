@@ -76,8 +76,7 @@ def test_an_error_is_shown_as_text(failing: Failing) -> None:
 
 
 @pytest.mark.parametrize("sent", ["", "<script>", "1.2.3.4", "1.9", "key:", "key:<b>", "9" * 500])
-def test_what_no_view_offers_is_refused_or_ignored(live: Open, sent: str) -> None:
-    at = live(3).stepper
+def test_what_no_view_offers_is_refused_or_ignored(at: Stepper, sent: str) -> None:
     click(at, sent)
     assert at.focus.address == "1.3"
     assert at.focus.key is None
@@ -158,8 +157,7 @@ def test_closing_twice_is_closing_once(live: Open) -> None:
     at.close()
 
 
-def test_a_closed_panel_can_still_be_asked_from_a_cell(live: Open) -> None:
-    at = live(3).stepper
+def test_a_closed_panel_can_still_be_asked_from_a_cell(at: Stepper) -> None:
     at.close()
     at.previous()
     assert at.focus.address == "1.2"

@@ -131,8 +131,7 @@ def test_a_run_that_goes_on_in_a_new_execution_is_followed() -> None:
         assert not at._can_run()
 
 
-def test_the_box_takes_the_number_of_a_turn(live: Open) -> None:
-    at = live(3).stepper
+def test_the_box_takes_the_number_of_a_turn(at: Stepper) -> None:
     assert (at._bar.number.value, at._bar._of.value) == ("3", "of 3")
     at._bar.number.set_state({"value": "1"})
     assert at.focus.address == "1.1"
@@ -140,8 +139,7 @@ def test_the_box_takes_the_number_of_a_turn(live: Open) -> None:
     assert (at.focus.address, at._bar.number.value) == ("1.2.2", "2")
 
 
-def test_a_number_that_is_none_is_refused_in_the_panel_and_the_box_goes_back(live: Open) -> None:
-    at = live(3).stepper
+def test_a_number_that_is_none_is_refused_in_the_panel_and_the_box_goes_back(at: Stepper) -> None:
     at._bar.number.set_state({"value": "9"})
     assert at.error == "LookupError: there is no turn '9'; the last ones are 1.1, 1.2, 1.3"
     assert (at.focus.address, at._bar.number.value) == ("1.3", "3")
@@ -157,15 +155,13 @@ def test_with_several_executions_the_box_shows_addresses() -> None:
         assert at.focus.turn == f"{at.turns[-1].execution_id}.1"
 
 
-def test_a_call_from_a_cell_raises_what_a_button_would_show(live: Open) -> None:
-    at = live(3).stepper
+def test_a_call_from_a_cell_raises_what_a_button_would_show(at: Stepper) -> None:
     with pytest.raises(LookupError, match=r"there is no turn '7'; the last ones are 1\.1, 1\.2, 1\.3"):
         at.goto("7")
     assert at.error is None
 
 
-def test_arrow_keys_go_to_the_turns_beside(live: Open) -> None:
-    at = live(3).stepper
+def test_arrow_keys_go_to_the_turns_beside(at: Stepper) -> None:
     at._strip._receive(at._strip, {"step": -1}, [])
     assert at.focus.address == "1.2"
     at._strip._receive(at._strip, {"step": 1}, [])
@@ -177,15 +173,13 @@ def test_arrow_keys_go_to_the_turns_beside(live: Open) -> None:
 # What follows the focus.
 
 
-def test_a_turn_that_is_clicked_is_marked_and_shown(live: Open) -> None:
-    at = live(3).stepper
+def test_a_turn_that_is_clicked_is_marked_and_shown(at: Stepper) -> None:
     click(at, "1.2")
     assert current(at) == ["1.2"]
     assert 'set counter = "2"' in words(at)
 
 
-def test_an_operation_that_is_clicked_marks_its_line(live: Open) -> None:
-    at = live(3).stepper
+def test_an_operation_that_is_clicked_marks_its_line(at: Stepper) -> None:
     assert marked_line(at, "here").startswith("▶ 5 ×3 ")
     click(at, "1.3.1")
     assert current(at) == ["1.3", "1.3.1"]
@@ -193,8 +187,7 @@ def test_an_operation_that_is_clicked_marks_its_line(live: Open) -> None:
     assert marked_line(at, "looked-at").startswith("→ 4 ×3 ")
 
 
-def test_the_operation_buttons_go_through_the_operations_of_the_turn(live: Open) -> None:
-    at = live(3).stepper
+def test_the_operation_buttons_go_through_the_operations_of_the_turn(at: Stepper) -> None:
     at._bar.next_operation.click()
     assert at.focus.address == "1.3.1"
     at._bar.next_operation.click()
@@ -219,8 +212,7 @@ def test_an_operation_in_another_function_shows_that_function() -> None:
         assert "inner, line 2 ← outer, line 2" in words(at)
 
 
-def test_a_replayed_operation_that_is_clicked_leads_to_its_turn(live: Open) -> None:
-    at = live(3).stepper
+def test_a_replayed_operation_that_is_clicked_leads_to_its_turn(at: Stepper) -> None:
     folded = Page(shown(at)).all("details")[0]
     assert "replayed before: 4 operations of turns 1 to 2, as recorded" in folded.text
     click(at, "1.1.2")
@@ -228,8 +220,7 @@ def test_a_replayed_operation_that_is_clicked_leads_to_its_turn(live: Open) -> N
     assert "Turn 1 · woken by the start of Counter" in words(at)
 
 
-def test_a_key_that_is_clicked_is_marked_and_says_who_wrote_it(live: Open) -> None:
-    at = live(3).stepper
+def test_a_key_that_is_clicked_is_marked_and_says_who_wrote_it(at: Stepper) -> None:
     click(at, "key:counter")
     assert at.focus.key == "counter"
     assert current(at) == ["1.3", "key:counter", "key:counter"]  # the turn, the read of the key, the key
@@ -239,8 +230,7 @@ def test_a_key_that_is_clicked_is_marked_and_says_who_wrote_it(live: Open) -> No
     ) in words(at)
 
 
-def test_the_writer_of_a_key_can_be_followed(live: Open) -> None:
-    at = live(3).stepper
+def test_the_writer_of_a_key_can_be_followed(at: Stepper) -> None:
     click(at, "key:counter")
     links = [each for each in Page(shown(at)).focusable() if each.text.startswith("turn 1.1")]
     click(at, str(links[0].attributes["data-focus"]))
@@ -248,8 +238,7 @@ def test_the_writer_of_a_key_can_be_followed(live: Open) -> None:
     assert at.focus.key == "counter"
 
 
-def test_the_same_key_again_lets_go_of_it(live: Open) -> None:
-    at = live(3).stepper
+def test_the_same_key_again_lets_go_of_it(at: Stepper) -> None:
     click(at, "key:counter")
     click(at, "key:counter")
     assert at.focus.key is None
@@ -288,8 +277,7 @@ def test_only_changed_keys_are_shown_until_all_are_asked_for() -> None:
         assert "unchanged" not in words(at)
 
 
-def test_locals_are_made_on_demand(live: Open) -> None:
-    at = live(3).stepper
+def test_locals_are_made_on_demand(at: Stepper) -> None:
     assert "locals" not in words(at)
     at._locals.value = True
     assert "locals _=2  n=2  rounds=5" in words(at)
@@ -396,8 +384,7 @@ def test_the_saved_picture_is_the_same_on_every_run() -> None:
     assert picture() == picture()
 
 
-def test_a_stepper_names_where_it_is(live: Open) -> None:
-    at = live(3).stepper
+def test_a_stepper_names_where_it_is(at: Stepper) -> None:
     assert repr(at) == (
         "Stepper at 1.3 of 3 turns: Turn 1.3 of counter-1: woken by activity Noop completed (event 7), "
         "2 new operations, counter 2 → 3"
