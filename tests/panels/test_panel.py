@@ -15,6 +15,7 @@ from tests.views.pages import Page
 from workbench.panels.html_view import HtmlView
 from workbench.panels.panel import WIDGET_VIEW, close_tree, tree
 from workbench.panels.stepper import Stepper
+from workbench.run import Run
 from workbench.runtime.errors import WorkbenchError
 from workbench.runtime.turn import Turn
 
@@ -137,6 +138,24 @@ def test_every_control_has_a_name(live: Open) -> None:
         assert each.attributes["role"] == "button"
         assert each.attributes["tabindex"] == "0"
         assert each.text.strip() or str(each.attributes.get("aria-label", "")).strip()
+
+
+def test_an_error_stays_until_somebody_goes_on_also_when_the_panel_is_shown_again(failing: Failing) -> None:
+    failing.broken = RuntimeError("the disk is gone")
+    failing._bar.previous.click()
+    failing.broken = None
+    failing._alert._receive(failing._alert, {"dark": False}, [])
+    assert failing.error == "RuntimeError: the disk is gone"
+    failing._bar.previous.click()
+    assert failing.error is None
+
+
+def test_a_panel_that_cannot_be_drawn_leaves_no_widget_behind(three_turns: Run) -> None:
+    class Broken(Failing):
+        broken = RuntimeError("no turn can be drawn")
+
+    with pytest.raises(RuntimeError, match="no turn can be drawn"):
+        Broken(lambda: three_turns.turns)
 
 
 def test_a_view_is_small_in_words(live: Open) -> None:

@@ -30,13 +30,17 @@ class Panel:
         self._depth = 0
         self.error: str | None = None
         self.dark = False
-        self._alert = HtmlView(on_drawn=self._guarded(self._drawn))
+        self._alert = HtmlView(on_drawn=self._guarded(self._drawn, clears=False))
         self.root = widgets.VBox()
         self._cleanup.callback(close_tree, self.root)
         self.root.children = self._build()
         for name in ("workbench", "workbench-panel"):
             self.root.add_class(name)
-        self._refresh()
+        try:
+            self._refresh()
+        except BaseException:
+            self.close()
+            raise
 
     def _build(self) -> list[widgets.Widget]:
         """The widgets of the panel, from top to bottom; `self._alert` must be one of them."""
@@ -62,12 +66,15 @@ class Panel:
         button.on_click(guarded)
         self._cleanup.callback(button.on_click, guarded, remove=True)
 
-    def _guarded(self, handler: Callable[[Any], None]) -> Callable[[Any], None]:
-        """The handler under the lock; what it or a handler inside it raises is shown in the panel."""
+    def _guarded(self, handler: Callable[[Any], None], clears: bool = True) -> Callable[[Any], None]:
+        """The handler under the lock; what it or a handler inside it raises is shown in the panel.
+
+        `clears`: the error of before is over, as somebody went on.
+        """
 
         def run(argument: Any) -> None:
             with self._lock:
-                if self._depth == 0:
+                if clears and self._depth == 0:
                     self._show_error(None)
                 self._depth += 1
                 try:

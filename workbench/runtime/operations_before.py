@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, overload
 
+from workbench.runtime.events import KV_EVENTS
 from workbench.runtime.lines import user_line
 from workbench.runtime.turn import Operation
 
@@ -42,9 +43,8 @@ class _Places:
     def _add(self, place: int, operation: Operation) -> None:
         line = user_line(operation.chain)
         if line is not None:
-            kind = "read" if operation.signature is None else str(operation.signature[:2])
             steps = self._steps.setdefault((line.file, line.first_line), {})
-            steps.setdefault((line.line, kind), []).append(place)
+            steps.setdefault((line.line, _kind(operation)), []).append(place)
         if operation.number is not None:
             self._numbered.append(place)
         if operation.read is not None and operation.read.poisoned:
@@ -112,6 +112,14 @@ class OperationsBefore(Sequence[Operation]):
         return isinstance(other, Sequence) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _kind(operation: Operation) -> str:
+    """What tells the steps on one line apart: activities and the like by name too, keys not, as a loop makes them."""
+    signature = operation.signature
+    if signature is None:
+        return "read"
+    return signature[0] if signature[0] in KV_EVENTS else str(signature[:2])
 
 
 def counts_of(operations: Sequence[Operation]) -> Counts:
