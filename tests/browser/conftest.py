@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
 
 from tests.browser.lab import jupyter_lab
 from tests.browser.notebooks import write_notebook
@@ -24,6 +24,8 @@ ARGUMENTS = [
     "--no-first-run",
 ]
 WIDE: ViewportSize = {"width": 1200, "height": 1300}
+
+expect.set_options(timeout=15_000)  # a machine may be busy; what is wrong stays wrong
 
 Open = Callable[[str], Opened]
 Picture = Callable[[Opened, str], Path]
@@ -59,9 +61,10 @@ def theme(request: pytest.FixtureRequest, notebook: Opened) -> str:
 
 @pytest.fixture
 def show(notebook: Opened, theme: str) -> Iterator[Open]:
-    """Show a panel, anew for each test; fails if the page threw an error meanwhile."""
+    """Show a panel, anew for each test; fails if meanwhile the page threw an error or the kernel wrote to stderr."""
     yield notebook.show
     assert notebook.errors == []
+    assert notebook.page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
 
 
 @pytest.fixture

@@ -89,7 +89,7 @@ panel = run.stepper()
 panel
 """
 
-BUSY = "import time\ntime.sleep(4)"
+BUSY = "import time\ntime.sleep(6)"
 CELLS = {
     "live": LIVE,
     "diverged": DIVERGED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import Open, Picture
+from tests.browser.conftest import WIDE, Open, Picture
 from tests.browser.opened import Opened
 
 pytestmark = pytest.mark.browser
@@ -79,7 +79,7 @@ def test_the_panel_answers_while_a_cell_is_busy(show: Open) -> None:
 
 def test_nothing_overflows_where_there_is_little_room(show: Open, picture: Picture) -> None:
     at = show("poisoning")
-    at.page.set_viewport_size({"width": 800, "height": 1300})
+    at.page.set_viewport_size({"width": 800, "height": 2000})
     try:
         wider = at.panel.evaluate(
             "panel => [...panel.querySelectorAll('.workbench-part, .workbench-card')]"
@@ -88,4 +88,4 @@ def test_nothing_overflows_where_there_is_little_room(show: Open, picture: Pictu
         assert wider == []
         picture(at, "poisoning-narrow")
     finally:
-        at.page.set_viewport_size({"width": 1200, "height": 1300})
+        at.page.set_viewport_size(WIDE)
