@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from tests.specification.running import INSTANCE, run
+from tests.specification.running import INSTANCE, run, settle, start
 from workbench import Limits, Workbench
 from workbench.runtime.context import OrchestrationContext as Context
 
@@ -52,13 +50,21 @@ def test_kv_exceeding_value_size_limit_fails_orchestration(wb: Workbench) -> Non
     assert result.error == f"KV value for key 'k' ({MOST_BYTES + 1} bytes) exceeds limit ({MOST_BYTES} bytes)"
 
 
-@pytest.mark.parametrize("character", ["x", "é", "€", "😀"])
-def test_kv_value_size_is_counted_in_bytes(delta: Workbench, character: str) -> None:
-    size = len(character.encode())
-    fits = MOST_BYTES // size
-    assert run(delta, sets_value(character * fits), instance_id="fits").status == "Completed"
-    too_large = run(delta, sets_value(character * (fits + 1)), instance_id="too large")
-    assert f"({(fits + 1) * size} bytes)" in str(too_large.error)
+def test_kv_value_size_is_counted_in_bytes(delta: Workbench) -> None:
+    def flow(ctx: Context, value: str) -> Any:
+        ctx.set_kv_value("k", value)
+        yield ctx.schedule_activity("Noop")
+
+    characters = {character: len(character.encode()) for character in "xé€😀"}
+    for character, size in characters.items():
+        fits = MOST_BYTES // size
+        start(delta, flow, character * fits, instance_id=f"{character} fits")
+        start(delta, flow, character * (fits + 1), instance_id=f"{character} is too large")
+    settle(delta)
+    for character, size in characters.items():
+        assert delta.client.get_status(f"{character} fits").status == "Completed"
+        error = delta.client.get_status(f"{character} is too large").error
+        assert f"({(MOST_BYTES // size + 1) * size} bytes) exceeds limit" in str(error)
 
 
 def test_kv_clear_all_resets_key_count(wb: Workbench) -> None:
