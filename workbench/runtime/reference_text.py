@@ -67,6 +67,13 @@ def missing_action_text(event: ev.Event) -> str:
     return "history schedule but no emitted action"
 
 
+def dropped_text(words: str, recorded: set[int], dropped: set[int]) -> str:
+    """The text for losers that lost no more; `words` names their kind in the plural."""
+    now = dropped or "{}"
+    sets = f"baseline_dropped_future_cancel_requests={recorded} ctx_cancelled_in_replayed_segment={now}"
+    return f"cancellation mismatch ({words}): {sets}"
+
+
 def without_times(text: str) -> str:
     """The text with its clock figures left out, so that it is the same on every run."""
     return _TIMES.sub("…", text)

@@ -11,6 +11,7 @@ from workbench.runtime.code import error_text
 from workbench.runtime.divergence import OutcomeDifference
 from workbench.runtime.ending import Outcome, code_outcome, describe_leaf, never_yielded
 from workbench.runtime.errors import NotATask, NotJSON
+from workbench.runtime.reference_text import dropped_text
 from workbench.runtime.turn_result import Status, TurnResult
 from workbench.runtime.turns import RecordedTurn
 
@@ -24,7 +25,7 @@ STATUS_OF: dict[str, Status] = {
 }
 _JSON_REFUSED = re.compile(r"\nTypeError: (Object of type \w+ is not JSON serializable|keys must be str[^\n]*)$")
 """How a failure ends that Python's own `json` caused."""
-_BREADCRUMB_KINDS = (
+BREADCRUMB_KINDS = (
     ("activities", ev.ACTIVITY_CANCEL_REQUESTED, "activity"),
     ("sub-orchestrations", ev.CHILD_CANCEL_REQUESTED, "child"),
     ("external waits", ev.EVENT_SUBSCRIPTION_CANCELLED, "event"),
@@ -101,14 +102,11 @@ def _compare_dropped(execution: Execution, turn: RecordedTurn) -> None:
     if now == recorded:
         return
     message = "the code lets go of other tasks than the recorded turn did"
-    for words, breadcrumb, kind in _BREADCRUMB_KINDS:
+    for words, breadcrumb, kind in BREADCRUMB_KINDS:
         of_kind = {e.source_event_id for e in turn.breadcrumbs if e.type == breadcrumb and e.reason == ev.DROPPED}
         dropped = {leaf.event_id for leaf in execution.dropped if leaf.kind == kind}
         if not of_kind <= dropped:
-            sets = (
-                f"baseline_dropped_future_cancel_requests={of_kind} ctx_cancelled_in_replayed_segment={dropped or '{}'}"
-            )
-            message = f"cancellation mismatch ({words}): {sets}"
+            message = dropped_text(words, {each or 0 for each in of_kind}, dropped)
             break
     execution.journal.diverge(
         "race changed", None, None, message, dropped_now=tuple(now), dropped_recorded=tuple(recorded)
