@@ -92,7 +92,7 @@ def _replay(options: argparse.Namespace) -> int:
     code = None if options.code is None else _load_code(options.code)
     replay = recording.replay(code, kv_model=options.kv_model)
     _print_replay(recording, replay)
-    bad = replay.verdict in ("diverged", "different outcome", "damaged history")
+    bad = replay.verdict in ("diverged", "did not come back", "different outcome", "damaged history")
     return DIVERGED_EXIT if bad else 0
 
 

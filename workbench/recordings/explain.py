@@ -18,11 +18,13 @@ from workbench.runtime import events as ev
 from workbench.runtime.actions import Action
 from workbench.runtime.dialect import Dialect
 from workbench.runtime.divergence import Divergence, Kind
+from workbench.runtime.errors import DidNotComeBack
 from workbench.runtime.execution import Code, Execution
 from workbench.runtime.lines import Chain
 from workbench.runtime.replayed_turn import compare_ending
 from workbench.runtime.turn import Turn, TurnSetting
 from workbench.runtime.turns import Record, RecordedTurn
+from workbench.runtime.watchdog import DEADLINE_MS, deadline
 
 E = TypeVar("E", bound=Execution)
 
@@ -40,14 +42,24 @@ def explain(
     setting: TurnSetting,
     turns: Sequence[RecordedTurn],
     dialect: Dialect,
+    deadline_ms: int | None = DEADLINE_MS,
 ) -> Divergence:
     """The divergence with its name found by experiment, how much lines up after it, and what to do.
 
-    `turn` is the one that diverged, `turns` the recorded ones of its execution.
+    `turn` is the one that diverged, `turns` the recorded ones of its execution. All experiments together may take
+    `deadline_ms` (ms; None: for ever): under a guess code may run where it never ran. Then it keeps its first name.
     """
     if setting.kv_model == "per-turn":
         turns = [each for each in turns if each.number <= divergence.turn]
     laboratory = _Laboratory(divergence, turn, code, setting, turns, dialect)
+    try:
+        with deadline(deadline_ms, Execution(code, setting.instance_id, setting.execution_id)):
+            return _found(divergence, laboratory)
+    except DidNotComeBack:
+        return msgspec.structs.replace(divergence, to_do=_to_do(divergence))
+
+
+def _found(divergence: Divergence, laboratory: _Laboratory) -> Divergence:
     named = msgspec.structs.replace(divergence, impure=True) if laboratory.is_impure() else laboratory.named()
     if named.explaining_read is None:
         return msgspec.structs.replace(named, to_do=_to_do(named))

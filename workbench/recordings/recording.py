@@ -16,6 +16,7 @@ from workbench.runtime.events import KV_EVENTS, Event
 from workbench.runtime.kv import DELTA, Entry, KVModel, Tables, apply_turn, snapshot
 from workbench.runtime.limits import Limits
 from workbench.runtime.provider import ExecutionInfo, History, Provider
+from workbench.runtime.watchdog import DEADLINE_MS
 from workbench.showing import Steppable, Stepping
 
 if TYPE_CHECKING:
@@ -148,11 +149,12 @@ class Recording(Steppable, msgspec.Struct, frozen=True, kw_only=True):
         kv_model: KVModel | None = None,
         limits: Limits | None = None,
         keep_locals: bool = False,
+        deadline_ms: int | None = DEADLINE_MS,
     ) -> Replay:
         """Run the recorded turns against `code`, or show them without; see `workbench.recordings.replay.replay`."""
         from workbench.recordings.replay import replay
 
-        return replay(self, code, kv_model, limits, keep_locals)
+        return replay(self, code, kv_model, limits, keep_locals, deadline_ms)
 
 
 class StoredExecution(msgspec.Struct, frozen=True):

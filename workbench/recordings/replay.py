@@ -19,12 +19,14 @@ from workbench.runtime.execution import Code
 from workbench.runtime.limits import Limits
 from workbench.runtime.turn import Turn, TurnSetting
 from workbench.runtime.turns import recorded_turns
+from workbench.runtime.watchdog import DEADLINE_MS
 from workbench.showing import Steppable, Stepping
 
 Verdict = Literal[
     "same",
     "same, still running",
     "diverged",
+    "did not come back",
     "different outcome",
     "damaged history",
     "nothing to compare",
@@ -34,7 +36,8 @@ Verdict = Literal[
 class Replay(Steppable, msgspec.Struct, frozen=True, kw_only=True):
     """A recording run against code (or shown without).
 
-    `turns` of all executions, up to the first divergence; `compared` is how many operations equalled their records.
+    `turns` of all executions, up to the first divergence or the first whose code did not come back; `compared` is how
+    many operations equalled their records.
     `unknown_events` were skipped because their type is not known here.
     """
 
@@ -52,6 +55,7 @@ class Replay(Steppable, msgspec.Struct, frozen=True, kw_only=True):
     compared: int = 0
     unknown_events: tuple[str, ...] = ()
     code: Code | None = None
+    deadline_ms: int | None = DEADLINE_MS
 
     @property
     def has_code(self) -> bool:
@@ -66,7 +70,9 @@ class Replay(Steppable, msgspec.Struct, frozen=True, kw_only=True):
 
         def with_locals(address: str) -> Turn:
             if not again:
-                again.append(replay(self.recording, self.code, self.kv_model, self.limits, keep_locals=True))
+                again.append(
+                    replay(self.recording, self.code, self.kv_model, self.limits, True, deadline_ms=self.deadline_ms)
+                )
             return again[0].turn(address)
 
         return Stepping(lambda: self.turns, None, with_locals)
@@ -97,11 +103,13 @@ def replay(
     kv_model: kv.KVModel | None = None,
     limits: Limits | None = None,
     keep_locals: bool = False,
+    deadline_ms: int | None = DEADLINE_MS,
 ) -> Replay:
     """Run a recording's turns against `code`; without code show them from the events alone.
 
     `kv_model` and `limits` are the recording's own unless given: `"per-turn"` shows what the first KV design would
-    have done to this history. `keep_locals` keeps the locals of every operation as text.
+    have done to this history. `keep_locals` keeps the locals of every operation as text. Code that takes longer than
+    `deadline_ms` (ms; None: for ever) for one turn is stopped: then the verdict is `did not come back`.
     """
     model = kv_model or recording.kv_model
     limits = limits or recording.limits
@@ -116,34 +124,44 @@ def replay(
             start=execution.kv_snapshot or {},
             inferred=execution.turns_inferred,
         )
-        turns += _turns(recording, execution, setting, code, keep_locals)
+        turns += _turns(recording, execution, setting, code, keep_locals, deadline_ms)
         if turns and turns[-1].divergence is not None:
-            turns[-1] = msgspec.structs.replace(turns[-1], divergence=_explained(recording, turns[-1], setting, code))
+            divergence = _explained(recording, turns[-1], setting, code, deadline_ms)
+            turns[-1] = msgspec.structs.replace(turns[-1], divergence=divergence)
             break
-    return _judge(recording, model, limits, turns, code)
+        if turns and turns[-1].stopped is not None:
+            break
+    return msgspec.structs.replace(_judge(recording, model, limits, turns, code), deadline_ms=deadline_ms)
 
 
 def _turns(
-    recording: Recording, execution: RecordedExecution, setting: TurnSetting, code: Code | None, keep_locals: bool
+    recording: Recording,
+    execution: RecordedExecution,
+    setting: TurnSetting,
+    code: Code | None,
+    keep_locals: bool,
+    deadline_ms: int | None,
 ) -> list[Turn]:
     if code is None or execution.damage:
         return turns_without_code(setting, recorded_turns(execution.history))
     dialect = dialect_of(recording.writer)
-    recorded = exact_turns(code, setting, execution.history, execution.soft_boundaries, dialect)
-    turns = trace_execution(code, setting, recorded, dialect, keep_locals)
+    recorded = exact_turns(code, setting, execution.history, execution.soft_boundaries, dialect, deadline_ms)
+    turns = trace_execution(code, setting, recorded, dialect, keep_locals, deadline_ms)
     if execution.kv_snapshot is None and turns and turns[-1].divergence is not None:
         # What it began with is pruned, so a read that differs proves nothing: show what the events tell.
         return turns_without_code(setting, recorded)
     return turns
 
 
-def _explained(recording: Recording, turn: Turn, setting: TurnSetting, code: Code | None) -> Divergence | None:
+def _explained(
+    recording: Recording, turn: Turn, setting: TurnSetting, code: Code | None, deadline_ms: int | None
+) -> Divergence | None:
     if turn.divergence is None or code is None:
         return turn.divergence
     execution = next(each for each in recording.executions if each.execution_id == turn.execution_id)
     dialect = dialect_of(recording.writer)
-    recorded = exact_turns(code, setting, execution.history, execution.soft_boundaries, dialect)
-    return explain(turn.divergence, turn, code, setting, recorded, dialect)
+    recorded = exact_turns(code, setting, execution.history, execution.soft_boundaries, dialect, deadline_ms)
+    return explain(turn.divergence, turn, code, setting, recorded, dialect, deadline_ms)
 
 
 def _judge(recording: Recording, model: kv.KVModel, limits: Limits, turns: list[Turn], code: Code | None) -> Replay:
@@ -157,6 +175,8 @@ def _judge(recording: Recording, model: kv.KVModel, limits: Limits, turns: list[
         verdict = "nothing to compare"
     elif divergence is not None:
         verdict = "damaged history" if divergence.kind == "broken history" else "diverged"
+    elif turns[-1].stopped is not None:
+        verdict = "did not come back"
     elif outcome is not None:
         verdict = "different outcome"
     return Replay(

@@ -173,17 +173,17 @@ class NondeterminismError(WorkbenchError):
 class DidNotComeBack(WorkbenchError):
     """The code of a turn took longer than its deadline and was stopped; nothing of the turn was recorded.
 
-    `where` is the place in the code where it was found at the deadline.
+    `where` is the place in the code where it was found at the deadline; `did` says both.
     """
 
     def __init__(self, instance_id: str, turn: int, deadline_ms: int, where: str | None) -> None:
         self.instance_id = instance_id
         self.turn = turn
         self.where = where
+        self.did = f"did not come back within {deadline_ms} ms{'' if where is None else f'; it was at {where}'}"
         super().__init__(
-            f"instance {instance_id!r}, turn {turn}: the code did not come back within {deadline_ms} ms"
-            f"{'' if where is None else f'; it was at {where}'}. Nothing of this turn was recorded. Let every turn end "
-            "(wait with ctx.schedule_timer, do slow work in an activity), or switch the watchdog off with "
+            f"instance {instance_id!r}, turn {turn}: the code {self.did}. Nothing of this turn was recorded. Let "
+            "every turn end (wait with ctx.schedule_timer, do slow work in an activity), or switch the watchdog off with "
             "deadline_ms=None"
         )
 

@@ -46,7 +46,8 @@ class Turn(Shown, msgspec.Struct, frozen=True, kw_only=True):
     `replayed` are the operations of earlier turns that this one made again on its way; `snapshot` is what the
     replay was seeded with, `before` and `after` are the tables around the turn. `parked` is where the code waits
     afterwards. `answered` are the schedules that its arrivals are outcomes of. `inferred`: the turn's boundaries
-    were told from the history (its writer does not record them).
+    were told from the history (its writer does not record them). `stopped` says where the code was when it had taken
+    too long: then all that is shown is the record.
     """
 
     _view: ClassVar[str] = "turn"
@@ -78,6 +79,7 @@ class Turn(Shown, msgspec.Struct, frozen=True, kw_only=True):
     strict_differences: tuple[StrictDifference, ...] = ()
     warnings: tuple[str, ...] = ()
     refused: str | None = None
+    stopped: str | None = None
     has_code: bool = True
     inferred: bool = False
 

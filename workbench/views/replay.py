@@ -26,6 +26,8 @@ def verdict(replay: Replay) -> str:
     recording = replay.recording
     if replay.divergence is not None and replay.verdict == "diverged":
         return divergence.title(replay.divergence)
+    if replay.verdict == "did not come back":
+        return f"turn {replay.turns[-1].address} {replay.turns[-1].stopped}"
     if not replay.has_code and replay.verdict == "nothing to compare":
         count = f"{words.counted(len(replay.turns), 'turn')} shown without code"
         return f"{count}, {words.outcome_in_words(recording.status, recording.last.output)}"
@@ -71,7 +73,8 @@ def html(replay: Replay) -> str:
     recording = replay.recording
     what = f"{words.shown(recording.instance_id)} · {model_in_words(replay)} model"
     cards = [] if replay.divergence is None else [divergence.card(replay.divergence)]
-    focus = replay.turns[-1].address if replay.divergence is not None else None
+    parted = replay.verdict in ("diverged", "did not come back")
+    focus = replay.turns[-1].address if parted else None
     return page.rendering(
         page.head(words.shown(recording.orchestration), what, *_badge(replay)),
         strip(replay.turns, focus),

@@ -23,16 +23,16 @@ GLYPHS = {
     ev.CANCEL_REQUESTED: "⊘",
 }
 NOTHING = "·"
-DIVERGED = "✗"
+PARTED = "✗"
 WRITTEN = "•"
 AROUND = 12
 """Turns that are shown on each side of the focus; the others are counted."""
 
 
 def glyph(turn: Turn) -> str:
-    """A sign for what woke the turn, or that it diverged."""
-    if turn.divergence is not None:
-        return DIVERGED
+    """A sign for what woke the turn, or that it diverged or did not come back."""
+    if turn.divergence is not None or turn.stopped is not None:
+        return PARTED
     event = turn.woken_by or (turn.arrivals[0] if turn.arrivals else None)
     return NOTHING if event is None else GLYPHS.get(event.type, NOTHING)
 

@@ -63,7 +63,7 @@ def title(turn: Turn) -> str:
 def ending(turn: Turn) -> list[tuple[str, list[str]]]:
     """Labelled sentences that stand below the tables: how the turn ended and what else is to be said."""
     found = []
-    if turn.divergence is None:
+    if turn.divergence is None and turn.stopped is None:
         found.append(("status", [words.outcome_in_words(turn.status, turn.output)]))
     return found + remarks(turn)
 
@@ -99,6 +99,8 @@ def standing(turn: Turn) -> tuple[str, str]:
     """How the turn stands, with its sign, and the class of its badge."""
     if turn.divergence is not None:
         return f"✗ diverged in turn {turn.divergence.turn}", "badge-bad"
+    if turn.stopped is not None:
+        return "✗ did not come back", "badge-bad"
     words_of = words.outcome_in_words(turn.status, turn.output)
     if turn.status == "Failed":
         return f"✗ {words_of}", "badge-bad"

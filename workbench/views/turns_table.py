@@ -92,7 +92,7 @@ def turns_frame(turns: Sequence[Turn]) -> pd.DataFrame:
             list(turn.changed_keys) if turn.divergence is None else [],
             changes.key_count(turn),
             changes.largest_value_bytes(turn),
-            "Diverged" if turn.divergence is not None else turn.status,
+            "Diverged" if turn.divergence is not None else "Did not come back" if turn.stopped else turn.status,
         )
         for turn in turns
     ]
@@ -102,11 +102,13 @@ def turns_frame(turns: Sequence[Turn]) -> pd.DataFrame:
 def _status(turn: Turn) -> str:
     if turn.divergence is not None:
         return "diverged"
+    if turn.stopped is not None:
+        return "did not come back"
     return "" if turn.status == "Running" else words.outcome_in_words(turn.status, turn.output)
 
 
 def _sign(turn: Turn, live: bool) -> str:
-    if turn.divergence is not None:
+    if turn.divergence is not None or turn.stopped is not None:
         return "✗"
     if turn.refused is not None:
         return "−"
