@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 
 from workbench.recordings.integrity import Row
 from workbench.recordings.recording import UNKNOWN_STATUS, Recording, StoredExecution, StoredInstance, recording_of
+from workbench.recordings.sources.query_views import sqlite_views
 from workbench.recordings.sources.source import InstanceRow, Source
 from workbench.recordings.sources.sqlite_connection import SQLiteReader, run_query
 from workbench.runtime.errors import NoHistory, UnknownInstance, UnreadableFile
@@ -122,9 +123,11 @@ class DuroxideSource(Source):
         return recording_of(stored)
 
     def query(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """The column names and rows of a read-only query over duroxide's own tables."""
+        """The column names and rows of a read-only query over the views, and duroxide's own tables."""
         with self._reader.reading() as connection:
-            return run_query(connection, sql, self.name)
+            self._base_tables(connection)
+            columns = [column[0] for column in connection.execute("SELECT * FROM instances LIMIT 0").description]
+            return run_query(connection, sql, self.name, sqlite_views(columns))
 
     def _base_tables(self, connection: sqlite3.Connection) -> frozenset[str]:
         """The names of the real tables: a view or a virtual table runs code of the file and does not count."""

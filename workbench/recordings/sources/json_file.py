@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 
 from workbench.recordings import envelope
 from workbench.recordings.recording import Recording, stored_rows
+from workbench.recordings.sources.query_views import sqlite_views
 from workbench.recordings.sources.source import InstanceRow, Source
 from workbench.recordings.sources.sqlite_connection import run_query
 from workbench.runtime.errors import UnknownInstance
@@ -56,11 +57,12 @@ class JSONSource(Source):
         return self._recording
 
     def query(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """The column names and rows of a query over the same tables that duroxide's files have."""
+        """The column names and rows of a query over the views, and over the same tables that duroxide's files have."""
         with closing(sqlite3.connect(":memory:")) as connection:
             connection.executescript(_TABLES)
             _fill(connection, self._recording)
-            return run_query(connection, sql, self.name)
+            columns = ("custom_status", "parent_instance_id")
+            return run_query(connection, sql, self.name, sqlite_views(columns, turns_are_stored=True))
 
 
 def _fill(connection: sqlite3.Connection, recording: Recording) -> None:

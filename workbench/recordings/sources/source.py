@@ -70,7 +70,14 @@ class Source(Shown):
         return _frame(list(InstanceRow.__struct_fields__), rows)
 
     def sql(self, query: str) -> pd.DataFrame:
-        """The result of a read-only query over the source's own tables; what would write raises `StoreError`."""
+        """The result of a read-only query; what would write raises `StoreError`.
+
+        There are views, the same for every kind of source: `instances`, `executions`, `turns`, `operations`,
+        `arrivals`, `kv_writes`, `kv_by_turn`, and `events` that they are made of. Where a file does not store turns,
+        they are inferred, a boundary at every gap of 1 ms or more between arrivals.
+
+        >>> source.sql("SELECT instance_id, max(value_bytes) FROM kv_writes GROUP BY instance_id")  # doctest: +SKIP
+        """
         return _frame(*self.query(query))
 
     def recordings(self, instance_ids: Iterable[str] | None = None) -> Iterator[Recording]:
@@ -90,4 +97,9 @@ class Source(Shown):
 def _frame(columns: list[str], rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     import pandas as pd  # half a second; only who asks for a table waits for it
 
-    return pd.DataFrame.from_records(rows, columns=columns)
+    frame = pd.DataFrame.from_records(rows, columns=columns)
+    for place, values in enumerate(zip(*rows, strict=True)):
+        if None in values and all(value is None or type(value) is int for value in values):
+            # Otherwise they would become floats, and an id that is not there NaN.
+            frame.isetitem(place, pd.array(values, dtype="Int64"))
+    return frame

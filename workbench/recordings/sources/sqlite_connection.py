@@ -9,12 +9,13 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from workbench.recordings.integrity import NOT_UTF8
+from workbench.recordings.sources.query_views import text_with_nul
 from workbench.runtime.errors import NotADatabase, StoreError, UnreadableFile
 
 HEADER: Final = b"SQLite format 3\x00"
@@ -127,11 +128,20 @@ def _only_reading(action: int, *_: object) -> int:
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
 
-def run_query(connection: sqlite3.Connection, sql: str, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+def run_query(
+    connection: sqlite3.Connection, sql: str, name: str, views: Iterable[str]
+) -> tuple[list[str], list[tuple[Any, ...]]]:
     """The column names and rows of a query that may only read; `name` is what errors call its source.
 
-    Raises `StoreError` for a query that is wrong or would write.
+    `views` are statements that make temporary views for it. Raises `StoreError` for a query that is wrong or would
+    write.
     """
+    connection.set_authorizer(None)
+    connection.create_function("text_with_nul", 2, text_with_nul, deterministic=True)
+    connection.execute("PRAGMA query_only = OFF")  # a temporary view counts as writing
+    for statement in views:
+        connection.execute(statement)
+    connection.execute("PRAGMA query_only = ON")
     connection.set_authorizer(_only_reading)
     try:
         cursor = connection.execute(sql)

@@ -18,6 +18,7 @@ from workbench.recordings.recording import (
     StoredInstance,
     recording_of,
 )
+from workbench.recordings.sources.query_views import duckdb_views
 from workbench.recordings.sources.source import InstanceRow, Source
 from workbench.runtime.errors import NoHistory, StoreError, StoreTooNew, UnknownInstance, UnreadableFile
 from workbench.runtime.kv import Entry, KVModel, Tables
@@ -70,9 +71,12 @@ class WorkbenchSource(Source):
             yield from map(recording_of, batch)
 
     def query(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """The column names and rows of one SELECT over workbench's own tables."""
+        """The column names and rows of one SELECT over the views, and workbench's own tables."""
         with self._reading() as (cursor, _):
             try:
+                catalog = str(cursor.execute("SELECT current_database()").fetchall()[0][0])
+                for statement in duckdb_views(catalog):
+                    cursor.execute(statement)
                 kinds = [statement.type for statement in cursor.extract_statements(sql)]
                 if kinds != [duckdb.StatementType.SELECT]:
                     raise StoreError(f"{self.name}: the query failed: it must be one SELECT, as a source is only read")
