@@ -21,6 +21,7 @@ from workbench.runtime.errors import (
     InstanceFinished,
     NondeterminismError,
     RuntimeIsRunning,
+    UnknownInstance,
     UnknownOrchestration,
 )
 from workbench.runtime.events import application_error
@@ -32,6 +33,8 @@ from workbench.runtime.single_turn import SingleTurn
 from workbench.runtime.trace import TracedExecution
 from workbench.runtime.turn import Turn, TurnSetting
 from workbench.runtime.turn_making import FINISHED, MadeTurn
+from workbench.runtime.turn_result import TurnResult
+from workbench.runtime.turns import RecordedTurn, recorded_turns
 from workbench.showing import Shown, Steppable, Stepping
 from workbench.store import DuckDBProvider
 
@@ -248,8 +251,14 @@ class Run(Steppable):
         return history.frame(self.recording())
 
     def stepping(self) -> Stepping:
-        """Its turns, one more on demand, and locals from running the history again."""
-        return Stepping(lambda: self.turns, self.turn, self._with_locals, self._stamp)
+        """Its turns, one more on demand, locals from running the history again, and other instances of the store."""
+        return Stepping(lambda: self.turns, self.turn, self._with_locals, self._stamp, self._elsewhere)
+
+    def _elsewhere(self, instance_id: str) -> Stepping:
+        provider = self._desk.provider
+        if provider.instance(instance_id) is None and not provider.pending_messages(instance_id):
+            raise UnknownInstance(instance_id, tuple(known.instance_id for known in provider.instances()))
+        return Run(self._desk, instance_id).stepping()
 
     def _with_locals(self, address: str) -> Turn:
         stamp = self._stamp()
@@ -278,7 +287,10 @@ class Run(Steppable):
         assert isinstance(execution, TracedExecution)  # noqa: S101
         last = execution.traced[-1]
         execution.traced[-1] = msgspec.structs.replace(last, result=result)
-        seeded = {} if made.loaded is None else made.loaded.kv_snapshot
+        recorded, traced = made.recorded, execution.traced
+        if made.loaded is None:  # it was parked: nothing was made again on the way
+            recorded, traced = self._recorded_before(result), execution.traced[-1:]
+        seeded = execution.key_values.snapshot
         setting = TurnSetting(
             instance_id=self.instance_id,
             orchestration=made.code.name,
@@ -287,11 +299,15 @@ class Run(Steppable):
             limits=self._desk.limits,
             start=seeded if self._desk.provider.kv_model == DELTA else self._start_of(result.execution_id),
         )
-        turn = made_turn(setting, execution.traced, made.recorded, seeded)
+        turn = made_turn(setting, traced, recorded, seeded)
         if turn.divergence is None:
             return turn
-        divergence = explain(turn.divergence, turn, made.code.function, setting, made.recorded, WORKBENCH)
+        divergence = explain(turn.divergence, turn, made.code.function, setting, recorded, WORKBENCH)
         return msgspec.structs.replace(turn, divergence=divergence)
+
+    def _recorded_before(self, result: TurnResult) -> tuple[RecordedTurn, ...]:
+        history = self._desk.provider.read_history(self.instance_id, result.execution_id)
+        return tuple(turn for turn in recorded_turns(history) if turn.number < result.number)
 
     def _start_of(self, execution_id: int) -> Mapping[str, Entry]:
         """The KV state that an execution began with, told from the histories before it."""

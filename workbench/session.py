@@ -32,6 +32,7 @@ from workbench.runtime.runtime import Runtime
 from workbench.runtime.single_turn import SingleTurn
 from workbench.runtime.trace import TracedExecution
 from workbench.runtime.turn import Turn
+from workbench.runtime.warm import WarmExecutions
 from workbench.store import DuckDBProvider
 
 if TYPE_CHECKING:
@@ -51,6 +52,9 @@ class _Shared(msgspec.Struct):
     clock: Clock
     limits: Limits
     turn_lock: AbstractContextManager[object]
+    warm: bool = False
+    parked: WarmExecutions | None = None
+    """Executions between turns made by hand; the runtime has its own."""
     handles: int = 0
     runtime: Runtime | None = None
 
@@ -65,6 +69,10 @@ class Workbench:
     `path` is a DuckDB file, made when it is not there, or in memory. `kv_model` is `"delta"` (the fix) or
     `"per-turn"` (the bug); without it a new store is `"delta"` and a file keeps its own. `clock` is a `ManualClock`
     unless given, at a fixed start or at the largest time in the file, so that runs are the same every time.
+
+    Every turn replays its history from the top, which shows code that is not deterministic at once. With `warm=True`
+    executions stay parked between turns made by hand and a turn costs the same however long the history is; never in
+    the per-turn model, where replaying is what there is to see.
 
     Opening a file that this process has open gives another handle on the same store and the same registered code;
     other arguments than the first time raise `StoreOpenWithOtherSettings`.
@@ -87,9 +95,10 @@ class Workbench:
         kv_model: kv.KVModel | None = None,
         limits: Limits | None = None,
         clock: Clock | None = None,
+        warm: bool | None = None,
     ) -> None:
         self._key = IN_MEMORY if str(path) == IN_MEMORY else str(Path(path).resolve())
-        self._state = _open(self._key, path, kv_model, limits, clock)
+        self._state = _open(self._key, path, kv_model, limits, clock, warm)
         self._closed = False
         state = self._state
         self.provider = state.provider
@@ -98,7 +107,9 @@ class Workbench:
         self.limits = state.limits
         self.client = Client(state.provider, state.clock)
         activities = ActivityRunner(state.provider, state.registry, state.clock, lambda: self.client)
-        dispatcher = Dispatcher(state.provider, state.registry, state.clock, state.limits, TracedExecution)
+        dispatcher = Dispatcher(
+            state.provider, state.registry, state.clock, state.limits, TracedExecution, warm=state.parked
+        )
         self._desk = Desk(
             provider=state.provider,
             registry=state.registry,
@@ -275,6 +286,8 @@ class Workbench:
                 if self._state.runtime is not None:
                     self._state.runtime.shutdown()
                 _shared.pop(self._key, None)
+                if self._state.parked is not None:
+                    self._state.parked.drop()
                 self._state.provider.close()
 
     def __enter__(self) -> Workbench:
@@ -289,7 +302,12 @@ class Workbench:
 
 
 def _open(
-    key: str, path: str | Path, kv_model: kv.KVModel | None, limits: Limits | None, clock: Clock | None
+    key: str,
+    path: str | Path,
+    kv_model: kv.KVModel | None,
+    limits: Limits | None,
+    clock: Clock | None,
+    warm: bool | None,
 ) -> _Shared:
     with _shared_lock:
         state = _shared.get(key) if key != IN_MEMORY else None
@@ -297,12 +315,15 @@ def _open(
             provider = DuckDBProvider(path, kv_model)
             start_ms = max(MANUAL_START_MS, _largest_time(provider))
             own_clock = clock or ManualClock(start_ms)
-            state = _Shared(provider, Registry(), own_clock, limits or Limits(), threading.RLock())
+            keeps = warm and provider.kv_model != kv.PER_TURN
+            parked = WarmExecutions() if keeps else None
+            state = _Shared(provider, Registry(), own_clock, limits or Limits(), threading.RLock(), bool(warm), parked)
             if key != IN_MEMORY:
                 _shared[key] = state
         else:
-            asked = {"kv_model": kv_model, "limits": limits, "clock": clock}
-            there = {"kv_model": state.provider.kv_model, "limits": state.limits, "clock": state.clock}
+            asked = {"kv_model": kv_model, "limits": limits, "clock": clock, "warm": warm}
+            there = {name: getattr(state, name) for name in asked if name != "kv_model"}
+            there["kv_model"] = state.provider.kv_model
             for name, here in asked.items():
                 if here is not None and here != there[name]:
                     raise StoreOpenWithOtherSettings(path, name, there[name], here)

@@ -73,14 +73,24 @@ class Dispatcher:
         if is_over(claim):
             self._provider.commit([emptied(claim, now_ms)])
             return None
-        made = self._maker.cold(claim, self._provider.load([claim])[0], now_ms)
-        self._maker.close(made.execution)
-        if self._provider.commit([made.commit()]):
-            raise LockLost(claim.instance_id)
+        made = self._make(claim, None, now_ms)
+        if self._warm is None:
+            self._maker.close(made.execution)  # before the commit: cleanup that never ends discards the turn
+        self._commit_one(made)
         if not made.result.events:
             return None
         telemetry.emit(made.result, claim.instance_id)
         return made
+
+    def _commit_one(self, made: MadeTurn) -> None:
+        is_kept = False
+        try:
+            if self._provider.commit([made.commit()]):
+                raise LockLost(made.claim.instance_id)
+            is_kept = self._warm is not None and self._warm.keep(made)
+        finally:
+            if not is_kept:
+                self._maker.close(made.execution)
 
     # Many instances, for a worker.
 

@@ -183,8 +183,8 @@ class DidNotComeBack(WorkbenchError):
         self.did = f"did not come back within {deadline_ms} ms{'' if where is None else f'; it was at {where}'}"
         super().__init__(
             f"instance {instance_id!r}, turn {turn}: the code {self.did}. Nothing of this turn was recorded. Let "
-            "every turn end (wait with ctx.schedule_timer, do slow work in an activity), or switch the watchdog off with "
-            "deadline_ms=None"
+            "every turn end (wait with ctx.schedule_timer, do slow work in an activity), or switch the watchdog off "
+            "with deadline_ms=None"
         )
 
 
