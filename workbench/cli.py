@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import shutil
 import subprocess
 import sys
@@ -21,16 +22,26 @@ from workbench.session import Workbench
 
 ROUNDS = 5
 DIVERGED_EXIT, USAGE_EXIT = 1, 2
+CLOSED_PIPE_EXIT = 141
+"""As a shell reports a program that the closed pipe has ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code. A `WorkbenchError` is printed to stderr, without traceback."""
+    """Run the command; returns its exit code. A `WorkbenchError` is printed to stderr, without traceback.
+
+    When nobody reads the rest of the output, as in `workbench repro | head`, it ends without a word.
+    """
     options = _parser().parse_args(arguments)
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()  # here, so that what Python would say at its end about a closed pipe is met here too
     except WorkbenchError as error:
         print(f"workbench: {error}", file=sys.stderr)
         return USAGE_EXIT
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED_PIPE_EXIT
+    return code
 
 
 def _parser() -> argparse.ArgumentParser:

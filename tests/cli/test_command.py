@@ -36,6 +36,24 @@ def test_repro_prints_the_same_every_time() -> None:
     assert run("repro").stdout == run("repro").stdout
 
 
+@pytest.mark.parametrize("lines", [0, 1, 5])
+def test_repro_ends_without_a_word_when_nobody_reads_on(lines: int) -> None:
+    """As in `workbench repro | head`."""
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "workbench.cli", "repro"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert len([running.stdout.readline() for _ in range(lines)]) == lines
+        running.stdout.close()
+        assert running.stderr.read() == ""
+        assert running.wait(timeout=60) == cli.CLOSED_PIPE_EXIT
+
+
 def test_repro_fails_when_the_first_design_does_not_poison(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

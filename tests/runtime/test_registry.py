@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from workbench.runtime.errors import RegistrationConflict, UnknownActivity, UnknownOrchestration
-from workbench.runtime.registry import Registry, fingerprint, version_order
+from workbench.runtime.fingerprint import fingerprint
+from workbench.runtime.registry import Registry, version_order
 
 
 def define(source: str, name: str = "flow", file: str = "<cell>", **names: Any) -> Callable[..., Any]:
@@ -43,7 +44,7 @@ def test_a_fingerprint_knows_no_file_no_line_and_no_comment() -> None:
 def test_a_fingerprint_is_the_same_in_every_process() -> None:
     source = f"""
         import sys
-        from workbench.runtime.registry import fingerprint
+        from workbench.runtime.fingerprint import fingerprint
         scope = {{}}
         exec(compile({FLOW!r}, "<cell>", "exec"), scope)
         print(fingerprint(scope["flow"]))
@@ -95,7 +96,80 @@ def test_a_fingerprint_of_an_object_is_that_of_its_call() -> None:
     source = "class Flow:\n    def __call__(self, ctx, n):\n        return {0}\n"
     one, two = define(source.format(1), "Flow")(), define(source.format(2), "Flow")()
     assert fingerprint(one) != fingerprint(two)
-    assert fingerprint(functools.partial(one)) == fingerprint(functools.partial(two))
+
+
+def test_a_fingerprint_of_a_partial_is_that_of_its_function_and_arguments() -> None:
+    one, two = define(FLOW), define(FLOW.replace("n + 1", "n + 2"))
+    assert fingerprint(functools.partial(one, n=1)) == fingerprint(functools.partial(define(FLOW), n=1))
+    assert fingerprint(functools.partial(one, n=1)) != fingerprint(functools.partial(two, n=1))
+    assert fingerprint(functools.partial(one, n=1)) != fingerprint(functools.partial(one, n=2))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("n=5", "n=6"),
+        ("n=5", "n=5.0"),
+        ("'a'", "'b'"),
+        ("[1, 2]", "[2, 1]"),
+        ("{'k': 1}", "{'k': 2}"),
+        ("{'k': 1}", "{'l': 1}"),
+        ("{3, 4}", "{3, 5}"),
+        ("lambda x: x", "lambda x: x + 1"),
+        ("[1, 2]", "[1, [2]]"),
+    ],
+)
+def test_a_fingerprint_changes_with_a_default_argument(old: str, new: str) -> None:
+    source = "def flow(ctx, n=5, *, s='a', many=[1, 2], names={'k': 1}, some={3, 4}, f=lambda x: x):\n    yield n\n"
+    assert old in source
+    assert fingerprint(define(source.replace(old, new))) != fingerprint(define(source))
+    assert fingerprint(define(source)) == fingerprint(define(source))
+
+
+CLOSURE = """
+def make(rounds, step):
+    def flow(ctx, _):
+        for _ in range(rounds):
+            yield ctx.schedule_activity(step(1))
+        if rounds:
+            yield from flow(ctx, _)
+    return flow
+flow = make(ROUNDS, lambda n: STEP)
+"""
+
+
+def closure(rounds: str, step: str) -> str:
+    return fingerprint(define(CLOSURE.replace("ROUNDS", rounds).replace("STEP", step)))
+
+
+def test_a_fingerprint_changes_with_what_the_code_closes_over() -> None:
+    assert closure("5", "n") == closure("5", "n")
+    assert closure("5", "n") != closure("6", "n")
+    assert closure("5", "n") != closure("5", "n + 1")
+
+
+def test_a_fingerprint_takes_another_object_by_its_type() -> None:
+    """Its address is another in every process, and so may be its text."""
+    assert closure("object()", "n") == closure("object()", "n")
+    assert closure("object()", "n") != closure("Exception()", "n")
+
+
+def test_a_fingerprint_comes_to_an_end_where_a_value_holds_itself() -> None:
+    source = "held = []\nheld.append(held)\ndef flow(ctx, many=held):\n    yield many\n"
+    assert fingerprint(define(source)) == fingerprint(define(source))
+
+
+def test_a_name_that_is_bound_later_is_no_value_yet() -> None:
+    source = "def make():\n    def flow(ctx):\n        yield later\n    return flow\n    later = 1\nflow = make()\n"
+    assert fingerprint(define(source)) == fingerprint(define(source))
+
+
+def test_registering_the_same_code_with_another_default_is_a_change() -> None:
+    registry = Registry()
+    source = "def flow(ctx, n=5):\n    yield n\n"
+    assert registry.add_orchestration("Flow", define(source)) == "new"
+    assert registry.add_orchestration("Flow", define(source)) == "same"
+    assert registry.add_orchestration("Flow", define(source.replace("5", "6"))) == "changed"
 
 
 # Registering.

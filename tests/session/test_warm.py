@@ -13,6 +13,7 @@ from tests.session.flows import SCRIPTS, Flow, child, drive
 from workbench import Workbench
 from workbench.runtime.errors import LockLost, StoreOpenWithOtherSettings
 from workbench.runtime.kv import PER_TURN
+from workbench.runtime.provider import Claim
 from workbench.runtime.turn import Turn
 
 
@@ -123,7 +124,7 @@ def test_a_turn_that_background_workers_made_is_not_missed(warm: Workbench) -> N
 
 
 def test_a_turn_that_was_not_committed_is_made_again_from_the_record(warm: Workbench) -> None:
-    taken = []
+    taken: list[list[Claim]] = []
 
     def slow(ctx: Any, _: object) -> Flow:
         ctx.set_kv_value("n", "1")

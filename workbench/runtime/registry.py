@@ -1,16 +1,15 @@
-"""Names and versions of orchestrations and activities, and the fingerprints that tell whether their code changed."""
+"""Names and versions of orchestrations and activities; running a cell again says whether their code changed."""
 
 from __future__ import annotations
 
-import hashlib
 import threading
-import types
 from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
 
 from workbench.runtime.errors import RegistrationConflict, UnknownActivity, UnknownOrchestration
+from workbench.runtime.fingerprint import fingerprint
 from workbench.runtime.payload import storable
 from workbench.runtime.tasks import RESERVED_PREFIX
 
@@ -114,32 +113,3 @@ def _check_version(version: str) -> None:
 def version_order(version: str) -> tuple[int, ...]:
     """A version as numbers, for comparing."""
     return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
-
-
-def fingerprint(function: Callable[..., Any]) -> str:
-    """A short hash of bytecode, constants and names, nested ones too; no file, no line numbers.
-
-    What a decorator has wrapped counts with it.
-    """
-    digest = hashlib.sha256()
-    wrapped: Any = function
-    while wrapped is not None:
-        code = getattr(wrapped, "__code__", None) or getattr(type(wrapped).__call__, "__code__", None)
-        if isinstance(code, types.CodeType):
-            _feed(digest, code)
-        else:
-            digest.update(repr(getattr(wrapped, "__qualname__", type(wrapped).__qualname__)).encode())
-        wrapped = getattr(wrapped, "__wrapped__", None)
-    return digest.hexdigest()[:12]
-
-
-def _feed(digest: Any, code: types.CodeType) -> None:
-    digest.update(code.co_code)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            _feed(digest, constant)
-        elif isinstance(constant, frozenset):
-            digest.update(repr(sorted(map(repr, constant))).encode())
-        else:
-            digest.update(repr(constant).encode())
-    digest.update(repr((code.co_names, code.co_varnames, code.co_freevars, code.co_argcount)).encode())
