@@ -28,7 +28,7 @@ CHANGED: list[tuple[str, Code, Kind, int, tuple[int, int], str]] = [
     ("renamed", edited(ORIGINAL, '"Echo", "1"', '"Slow", "1"'), "changed", 2, (2, 2), ECHO_1.replace("Echo", "Slow")),
     ("extra", edited(ORIGINAL, WAIT, f"{ECHO_3}\n{WAIT}"), "added", 6, (1, 1), ECHO_3),
     ("evname", edited(ORIGINAL, '"go"', '"GO"'), "changed", 6, (0, 0), 'yield ctx.wait_for_event("GO")'),
-    ("addkv", edited(ORIGINAL, ECHO_1, f"{SET_K}\n{ECHO_1}"), "added", 2, (3, 3), SET_K),
+    ("addkv", edited(ORIGINAL, ECHO_2, f"{SET_K}\n{ECHO_2}"), "added", 4, (2, 2), SET_K),
 ]
 
 

@@ -150,11 +150,12 @@ class Recording(Steppable, msgspec.Struct, frozen=True, kw_only=True):
         limits: Limits | None = None,
         keep_locals: bool = False,
         deadline_ms: int | None = DEADLINE_MS,
+        strict: bool = False,
     ) -> Replay:
         """Run the recorded turns against `code`, or show them without; see `workbench.recordings.replay.replay`."""
         from workbench.recordings.replay import replay
 
-        return replay(self, code, kv_model, limits, keep_locals, deadline_ms)
+        return replay(self, code, kv_model, limits, keep_locals, deadline_ms, strict)
 
 
 class StoredExecution(msgspec.Struct, frozen=True):

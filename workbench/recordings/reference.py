@@ -8,6 +8,7 @@ with nothing more, so an early return or an early exception passes (facts: seman
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, cast
@@ -20,7 +21,7 @@ from workbench.runtime.actions import Action, signature_of
 from workbench.runtime.code import guarded_generators
 from workbench.runtime.dialect import DUROXIDE
 from workbench.runtime.ending import code_outcome
-from workbench.runtime.errors import ReplayStopped
+from workbench.runtime.errors import DidNotComeBack, ReplayStopped
 from workbench.runtime.execution import Code, Execution
 from workbench.runtime.journal import Journal
 from workbench.runtime.kv import Table
@@ -32,6 +33,7 @@ from workbench.runtime.tasks import EventTask, QueueTask
 from workbench.runtime.turn_result import Status
 from workbench.runtime.turns import Record, RecordedTurn
 from workbench.runtime.waiting import Leaf
+from workbench.runtime.watchdog import DEADLINE_MS, deadline
 from workbench.showing import Shown
 
 MOST_ACTIONS = 100_000
@@ -64,24 +66,38 @@ class ReferenceVerdict(Shown, msgspec.Struct, frozen=True, kw_only=True):
 
 
 def reference_verdict(
-    code: Code, instance_id: str, execution_id: int, turns: Sequence[RecordedTurn], kv_snapshot: Table
-) -> ReferenceVerdict:
-    """Run `code` against one execution's history the way the reference matches it; nothing is written anywhere."""
-    events = list(_replayed_events(turns))
+    code: Code,
+    instance_id: str,
+    execution_id: int,
+    turns: Sequence[RecordedTurn],
+    kv_snapshot: Table,
+    deadline_ms: int | None = DEADLINE_MS,
+) -> ReferenceVerdict | None:
+    """Run `code` against one execution's history the way the reference matches it; nothing is written anywhere.
+
+    None when there is no history, or when the code does not come back within `deadline_ms` (ms; None: for ever).
+    """
+    events = list(replayed_events(turns))
     unreadable = next((event for event in events if event.type not in ev.KNOWN_TYPES), None)
     if unreadable is not None:
         message = f"unknown variant `{unreadable.type}`: the whole history cannot be read"
         return ReferenceVerdict(
             accepted=False, execution_id=execution_id, message=message, event_id=unreadable.event_id
         )
+    if not events:
+        return None
     dry_run = _DryRun(code, instance_id, execution_id, turns, kv_snapshot, _DIALECT)
     try:
-        return dry_run.verdict(events)
+        with deadline(deadline_ms, dry_run):
+            return dry_run.verdict(events)
+    except DidNotComeBack:
+        return None
     finally:
-        dry_run.close()
+        with contextlib.suppress(DidNotComeBack), deadline(deadline_ms, dry_run):
+            dry_run.close()
 
 
-def _replayed_events(turns: Sequence[RecordedTurn]) -> Iterator[ev.Event]:
+def replayed_events(turns: Sequence[RecordedTurn]) -> Iterator[ev.Event]:
     """The history without its ending and what was written because of it; a turn in which no code ran is left out."""
     for turn in turns:
         if turn.abort == "arrival":
@@ -263,12 +279,13 @@ class _DryRun(Execution):
                 leaf.settle(False, value_for(leaf, messages.popleft(), _DIALECT.rereads_members))
 
     def _check_dropped(self, events: Sequence[ev.Event]) -> None:
-        """Every loser that was recorded must have lost again; more may."""
+        """Every loser that was recorded must have lost again; more may. One counts when its event has come up."""
         if self.continued is not None or any(event.type == ev.CANCEL_REQUESTED for event in events):
             return
+        known = {event.event_id for event in events}
         for words, breadcrumb, kind in BREADCRUMB_KINDS:
             recorded = {event.source_event_id or 0 for event in events if event.type == breadcrumb}
-            dropped = {leaf.event_id for leaf in self.dropped if leaf.kind == kind}
+            dropped = {leaf.event_id for leaf in self.dropped if leaf.kind == kind} & known
             if not recorded <= dropped:
                 raise _Refused(dropped_text(words, recorded, dropped), None)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import msgspec
 
 from workbench.recordings.explain import explain
 from workbench.recordings.integrity import Damage
 from workbench.recordings.recording import RecordedExecution, Recording
+from workbench.recordings.reference import ReferenceVerdict, reference_verdict
 from workbench.recordings.tracing import exact_turns, trace_execution, turns_without_code
 from workbench.runtime import kv
 from workbench.runtime.dialect import dialect_of
@@ -22,23 +22,28 @@ from workbench.runtime.turns import recorded_turns
 from workbench.runtime.watchdog import DEADLINE_MS
 from workbench.showing import Steppable, Stepping
 
-Verdict = Literal[
-    "same",
-    "same, still running",
-    "diverged",
-    "did not come back",
-    "different outcome",
-    "damaged history",
-    "nothing to compare",
-]
+
+class KeyDifference(msgspec.Struct, frozen=True):
+    """A key whose stored value is not what its history comes to; None is a key that is not there."""
+
+    key: str
+    stored: str | None
+    by_history: str | None
 
 
 class Replay(Steppable, msgspec.Struct, frozen=True, kw_only=True):
     """A recording run against code (or shown without).
 
-    `turns` of all executions, up to the first divergence or the first whose code did not come back; `compared` is how
-    many operations equalled their records.
-    `unknown_events` were skipped because their type is not known here.
+    `verdict` is one of `same`, `same, still running`, `diverged`, `diverged (strict)`, `did not come back`,
+    `different outcome`, `damaged history` and `nothing to compare`. The two of the `same` kind end in
+    `, 2 unknown events skipped` when the history has events of a type that is not known here (`unknown_events` names
+    the types). Strict differences never stop a replay and are listed whatever the verdict is; only who asked for
+    `strict=True` gets them as a verdict, where all else is the same.
+
+    `turns` of all executions, up to the first divergence or the first whose code did not come back. `compared` is how
+    many operations equalled their records, in `compared_turns` turns of `compared_executions` executions;
+    `compared_keys` keys were looked up in the stored KV state, `key_differences` are those that are stored otherwise
+    than the history says.
     """
 
     _view: ClassVar[str] = "replay"
@@ -46,13 +51,17 @@ class Replay(Steppable, msgspec.Struct, frozen=True, kw_only=True):
     recording: Recording
     kv_model: kv.KVModel
     limits: Limits
-    verdict: Verdict
+    verdict: str
     turns: tuple[Turn, ...]
     divergence: Divergence | None = None
     outcome_difference: OutcomeDifference | None = None
     strict_differences: tuple[StrictDifference, ...] = ()
     damage: tuple[Damage, ...] = ()
     compared: int = 0
+    compared_turns: int = 0
+    compared_executions: int = 0
+    compared_keys: int = 0
+    key_differences: tuple[KeyDifference, ...] = ()
     unknown_events: tuple[str, ...] = ()
     code: Code | None = None
     deadline_ms: int | None = DEADLINE_MS
@@ -82,6 +91,31 @@ class Replay(Steppable, msgspec.Struct, frozen=True, kw_only=True):
         """The recorded output as JSON text, or the recorded error text."""
         return self.recording.last.output
 
+    @property
+    def is_same(self) -> bool:
+        """Whether the verdict is one of the `same` kind."""
+        return self.verdict.startswith("same")
+
+    @property
+    def reference_verdict(self) -> ReferenceVerdict | None:
+        """What duroxide 0.2.2 would do with this code and history; runs the code once more.
+
+        The first execution that it refuses, else the last. None without code, over damage, when what an execution
+        began with is not known any more, and when the code does not come back.
+        """
+        verdict = None
+        if self.code is None or self.damage:
+            return None
+        for execution in self.recording.executions:
+            if execution.kv_snapshot is None:
+                return None
+            turns = recorded_turns(execution.history)
+            whose = (self.recording.instance_id, execution.execution_id)
+            verdict = reference_verdict(self.code, *whose, turns, execution.kv_snapshot, self.deadline_ms)
+            if verdict is None or not verdict.accepted:
+                break
+        return verdict
+
     def turn(self, address: str) -> Turn:
         """The turn at an address such as `"1.3"`; raises `LookupError` naming those there are."""
         for each in self.turns:
@@ -93,7 +127,7 @@ class Replay(Steppable, msgspec.Struct, frozen=True, kw_only=True):
         """Raise `NondeterminismError` with the whole explanation unless the verdict is one of the `same` kind."""
         if self.divergence is not None:
             raise NondeterminismError(self.divergence.text())
-        if not self.verdict.startswith("same"):
+        if not self.is_same:
             raise NondeterminismError(self.text())
 
 
@@ -104,12 +138,14 @@ def replay(
     limits: Limits | None = None,
     keep_locals: bool = False,
     deadline_ms: int | None = DEADLINE_MS,
+    strict: bool = False,
 ) -> Replay:
     """Run a recording's turns against `code`; without code show them from the events alone.
 
     `kv_model` and `limits` are the recording's own unless given: `"per-turn"` shows what the first KV design would
     have done to this history. `keep_locals` keeps the locals of every operation as text. Code that takes longer than
-    `deadline_ms` (ms; None: for ever) for one turn is stopped: then the verdict is `did not come back`.
+    `deadline_ms` (ms; None: for ever) for one turn is stopped: then the verdict is `did not come back`. With `strict`
+    a replay in which everything lines up but for strict differences has the verdict `diverged (strict)`.
     """
     model = kv_model or recording.kv_model
     limits = limits or recording.limits
@@ -131,7 +167,10 @@ def replay(
             break
         if turns and turns[-1].stopped is not None:
             break
-    return msgspec.structs.replace(_judge(recording, model, limits, turns, code), deadline_ms=deadline_ms)
+    judged = _judge(recording, model, limits, turns, code)
+    if strict and judged.is_same and judged.strict_differences:
+        judged = msgspec.structs.replace(judged, verdict="diverged (strict)")
+    return msgspec.structs.replace(judged, deadline_ms=deadline_ms)
 
 
 def _turns(
@@ -165,41 +204,75 @@ def _explained(
 
 
 def _judge(recording: Recording, model: kv.KVModel, limits: Limits, turns: list[Turn], code: Code | None) -> Replay:
-    divergence = turns[-1].divergence if turns else None
     outcome = next((turn.outcome_difference for turn in turns if turn.outcome_difference is not None), None)
-    compared = sum(each.state == "replayed" and each.number is not None for turn in turns for each in turn.operations)
-    verdict: Verdict = "same" if recording.status != "Running" else "same, still running"
-    if recording.damage:
-        verdict = "damaged history"
-    elif not turns or code is None:
-        verdict = "nothing to compare"
-    elif divergence is not None:
-        verdict = "damaged history" if divergence.kind == "broken history" else "diverged"
-    elif turns[-1].stopped is not None:
-        verdict = "did not come back"
-    elif outcome is not None:
-        verdict = "different outcome"
+    with_code = [turn for turn in turns if turn.has_code and turn.stopped is None]
+    whole = [turn for turn in with_code if turn.divergence is None]
+    unknown = _unknown(recording)
+    verdict = _verdict(recording, turns, code, outcome, len(unknown))
+    keys: int = 0
+    key_differences: tuple[KeyDifference, ...] = ()
+    if verdict.startswith(("same", "different outcome")) and model == recording.kv_model:
+        keys, key_differences = _compare_keys(recording, turns[-1])
     return Replay(
         recording=recording,
         kv_model=model,
         limits=limits,
         verdict=verdict,
         turns=tuple(turns),
-        divergence=divergence,
+        divergence=turns[-1].divergence if turns else None,
         outcome_difference=outcome,
         strict_differences=tuple(each for turn in turns for each in turn.strict_differences),
         damage=recording.damage,
-        compared=compared,
-        unknown_events=_unknown(recording),
+        compared=sum(each.state == "replayed" and each.number is not None for t in turns for each in t.operations),
+        compared_turns=len(whole),
+        compared_executions=len({turn.execution_id for turn in whole}),
+        compared_keys=keys,
+        key_differences=key_differences,
+        unknown_events=tuple(dict.fromkeys(unknown)),
         code=code,
     )
 
 
-def _unknown(recording: Recording) -> tuple[str, ...]:
-    unknown: Mapping[str, None] = {
-        event.type: None
+def _verdict(
+    recording: Recording, turns: list[Turn], code: Code | None, outcome: OutcomeDifference | None, unknown: int
+) -> str:
+    if recording.damage:
+        return "damaged history"
+    if not turns or code is None:
+        return "nothing to compare"
+    divergence = turns[-1].divergence
+    if divergence is not None:
+        return "damaged history" if divergence.kind == "broken history" else "diverged"
+    if turns[-1].stopped is not None:
+        return "did not come back"
+    if not any(turn.has_code for turn in turns):
+        return "nothing to compare"
+    if outcome is not None:
+        return "different outcome"
+    same = "same" if recording.status != "Running" else "same, still running"
+    if unknown:
+        same += f", {unknown} unknown event{'' if unknown == 1 else 's'} skipped"
+    return same
+
+
+def _compare_keys(recording: Recording, last: Turn) -> tuple[int, tuple[KeyDifference, ...]]:
+    """What a client reads in the store against what the history, which the code lines up with, comes to."""
+    if recording.last.kv_snapshot is None:
+        return 0, ()
+    stored, told = kv.client_view(recording.kv_tables), kv.client_view(last.after)
+    pairs = [KeyDifference(key, _value(stored, key), _value(told, key)) for key in sorted(stored.keys() | told.keys())]
+    return len(pairs), tuple(each for each in pairs if each.stored != each.by_history)
+
+
+def _value(table: kv.Table, key: str) -> str | None:
+    return table[key].value if key in table else None
+
+
+def _unknown(recording: Recording) -> list[str]:
+    """The type of each event of unknown type."""
+    return [
+        event.type
         for execution in recording.executions
         for turn in recorded_turns(execution.history)
         for event in turn.unknown
-    }
-    return tuple(unknown)
+    ]

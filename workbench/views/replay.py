@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.recordings.integrity import UNREADABLE
-from workbench.recordings.replay import Replay
+from workbench.recordings.replay import KeyDifference, Replay
+from workbench.runtime.kv import DELTA
 from workbench.views import divergence, layout, page, turns_table, words
 from workbench.views.differences import outcome_difference_in_words, strict_difference_in_words
 from workbench.views.recording import damage_in_words
@@ -34,10 +35,12 @@ def verdict(replay: Replay) -> str:
     compared = (
         f"{words.counted(replay.compared, 'operation')} in {words.counted(len(replay.turns), 'turn')} as recorded"
     )
-    if replay.verdict == "same":
-        return f"same: {compared}, {words.outcome_in_words(recording.status, recording.last.output)}"
+    if replay.is_same and recording.status != "Running":
+        return f"{replay.verdict}: {compared}, {words.outcome_in_words(recording.status, recording.last.output)}"
     if replay.verdict == "different outcome" and replay.outcome_difference is not None:
         return f"different outcome: {compared}; {outcome_difference_in_words(replay.outcome_difference)}"
+    if replay.verdict == "diverged (strict)":
+        return f"{replay.verdict}: {compared}; {words.counted(len(replay.strict_differences), 'strict difference')}"
     if replay.damage:
         return f"damaged history: {words.counted(len(replay.damage), 'place')} that cannot be trusted"
     return f"{replay.verdict}: {compared}"
@@ -56,16 +59,27 @@ def text(replay: Replay) -> str:
 def remarks(replay: Replay) -> list[tuple[str, list[str]]]:
     """Labelled sentences below the turns."""
     found = []
+    wanted = replay.has_code and not replay.is_same and replay.kv_model == DELTA  # the only model that it has
+    reference = replay.reference_verdict if wanted else None
+    if reference is not None:
+        found.append(("reference", [repr(reference)]))
     if replay.strict_differences:
         found.append(("differs", [strict_difference_in_words(each) for each in replay.strict_differences]))
     unknown = [words.shown(each) for each in replay.unknown_events if each != UNREADABLE]
     if unknown:
         found.append(("skipped", [f"events of unknown type: {words.listed(unknown)}"]))
+    if replay.key_differences:
+        found.append(("stored", [_key_difference(each) for each in replay.key_differences]))
     if replay.damage:
         found.append(("damage", [damage_in_words(each) for each in replay.damage]))
     if any(turn.inferred for turn in replay.turns):
         found.append(("inferred", ["where turns begin is told from the history: its writer does not record it"]))
     return found
+
+
+def _key_difference(difference: KeyDifference) -> str:
+    stored, told = words.bare(difference.stored), words.bare(difference.by_history)
+    return f"key {words.shown(difference.key)}: {stored} is stored, {told} by the history"
 
 
 def html(replay: Replay) -> str:
@@ -85,7 +99,7 @@ def html(replay: Replay) -> str:
 
 
 def _badge(replay: Replay) -> tuple[str, str]:
-    if replay.verdict.startswith("same"):
+    if replay.is_same:
         return f"✓ {verdict(replay)}", "badge-good"
     if not replay.has_code and not replay.damage:
         return verdict(replay), ""
