@@ -37,17 +37,19 @@ class Shown:
 class Stepping(NamedTuple):
     """What a stepper steps through: the turns as they are now, how to make one more, a turn with its locals.
 
-    `stamp` is another value whenever `turns` would be others, at less cost.
+    `stamp` is another value whenever `turns` would be others, at less cost. `elsewhere` gives the stepping of another
+    instance of the same store or file, for links to children and parents; it raises `LookupError` for an unknown one.
     """
 
     turns: Callable[[], Sequence[Any]]
     run_next: Callable[[], object] | None = None
     with_locals: Callable[[str], Any] | None = None
     stamp: Callable[[], object] | None = None
+    elsewhere: Callable[[str], Stepping] | None = None
 
 
 class Steppable(Shown):
-    """Gives a class `.stepper()` from `workbench.panels`; the class says in `stepping` what there is to step."""
+    """Gives a class `.stepper()` and the other panels of its turns; the class says in `stepping` what there is."""
 
     def stepping(self) -> Stepping:
         """What a stepper steps through."""
@@ -56,3 +58,11 @@ class Steppable(Shown):
     def stepper(self) -> Any:
         """A panel that steps through its turns, forwards and backwards; needs a running notebook to be moved."""
         return importlib.import_module("workbench.panels.stepper").open_on(self)
+
+    def key_table(self) -> Any:
+        """A panel with a row a turn and a column a key; `.text()` and `.frame()` give the same without a notebook."""
+        return importlib.import_module("workbench.panels.turn_key_table").open_on(self)
+
+    def limits_panel(self) -> Any:
+        """A panel of its sizes over turns against the limits, which can be changed by hand to see what would fail."""
+        return importlib.import_module("workbench.panels.limits").open_on(self)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tests.views.making import COUNTER, ECHO, RECORDINGS, counter, read_modify_write, recorded, started, typed
+from tests.views.making import COUNTER, ECHO, RECORDINGS, read_modify_write, recorded, started, typed
 from tests.views.pages import Page
 from workbench.recordings import open_source
 from workbench.runtime.kv import Entry, Tables
-from workbench.runtime.limits import Limits
 from workbench.runtime.turn import Turn
 from workbench.views import changes
 from workbench.views.code import code_part, excerpt, function_lines, hits
 from workbench.views.key_table import keys_frame, keys_part
-from workbench.views.limits_view import bar, figure, limits_in_words, limits_part, png
+from workbench.views.limits_view import bar, limits_in_words, limits_part
 from workbench.views.strip import AROUND, glyph, strip
 from workbench.views.tokens import coloured
 
@@ -211,26 +210,6 @@ def test_a_bar_is_full_at_its_limit(value: int, limit: int, width: str) -> None:
     page = Page(bar(value, limit))
     assert page.elements[1].attributes["style"] == f"width:{width}%"
     assert ("workbench-bar-over" in str(page.elements[0].attributes["class"])) == (value > limit)
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_the_figure_has_both_series_and_both_limits(dark: bool) -> None:
-    run = counter("delta")
-    run.finish()
-    made = figure(run.turns, Limits(), dark=dark)
-    keys, values = made.axes
-    assert keys.get_title(loc="left") == "keys"
-    assert list(keys.lines[0].get_ydata()) == [1] * 6  # type: ignore[arg-type]
-    assert [text.get_text() for axes in (keys, values) for text in axes.texts] == ["limit 10", "limit 16 KiB"]
-    assert png(made) == png(figure(run.turns, Limits(), dark=dark))
-
-
-def test_the_figure_stays_out_of_pyplot_and_takes_a_single_turn() -> None:
-    from matplotlib import pyplot
-
-    assert png(figure(turns()[:1], Limits()))
-    assert png(figure([], Limits()))
-    assert pyplot.get_fignums() == []
 
 
 def test_a_recording_s_code_may_differ_in_name_only() -> None:

@@ -29,16 +29,41 @@ function guard(panel) {
   }).observe(panel, { subtree: true, attributes: true, attributeFilter: ["disabled"] });
 }
 
+// The address of a moment gets a button that copies it. `execCommand` works without leave and without https; where
+// neither works the address is left selected, for Ctrl+C.
+async function copy(address, button) {
+  const selection = window.getSelection();
+  selection.selectAllChildren(address);
+  let done = document.execCommand("copy");
+  if (!done) done = await navigator.clipboard?.writeText(address.textContent).then(() => true, () => false);
+  if (done) selection.removeAllRanges();
+  button.textContent = button.ariaLabel = done ? "copied" : "press Ctrl+C";
+}
+
+function offerCopy(el) {
+  el.querySelectorAll(".workbench-address").forEach((address) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "workbench-copy";
+    button.textContent = "copy";
+    button.ariaLabel = `Copy the address ${address.textContent}`;
+    button.ariaLive = "polite";
+    button.addEventListener("click", () => copy(address, button));
+    address.after(button);
+  });
+}
+
 const targets = (el) => [...el.querySelectorAll(TARGET)].filter((each) => each.checkVisibility?.() ?? true);
 
 // What an address names: a turn, an operation or a key.
-const kind = (element) => (element.dataset.focus.startsWith("key:") ? "key" : element.dataset.focus.split(".").length);
+const kind = ({ dataset: { focus } }) => (/^[0-9.]+$/.test(focus) ? focus.split(".").length : focus.split(":")[0]);
 const alikeIn = (el, held) => targets(el).filter((each) => kind(each) === kind(held));
 
 function place(el) {
   const open = [...el.querySelectorAll("details")].map((each) => each.open);
   const held = document.activeElement;
   if (!el.contains(held)) return { open };
+  if (held.matches(".workbench-copy")) return { open, copying: true };
   if (held.matches("summary")) return { open, summary: [...el.querySelectorAll("summary")].indexOf(held) };
   if (!held.matches(TARGET)) return { open };
   const alike = alikeIn(el, held);
@@ -53,8 +78,9 @@ function place(el) {
 }
 
 // The keyboard goes with the focus if it was on it, else stays on the same thing, else goes to the nearest of its kind.
-function restore(el, { open, summary, held, current, position, among }) {
+function restore(el, { open, copying, summary, held, current, position, among }) {
   el.querySelectorAll("details").forEach((each, at) => { each.open = open[at] ?? false; });
+  if (copying) el.querySelector(".workbench-copy")?.focus({ preventScroll: true });
   if (summary !== undefined) el.querySelectorAll("summary")[summary]?.focus({ preventScroll: true });
   if (!held) return;
   const alike = alikeIn(el, held);
@@ -63,6 +89,35 @@ function restore(el, { open, summary, held, current, position, among }) {
     || same[among] || same[0] || alike[Math.min(position, alike.length - 1)]
     || targets(el)[0] || el.closest(PANEL)?.querySelector("[aria-current]");
   next?.focus({ preventScroll: true });
+}
+
+// In a grid the arrow keys go from cell to cell, Home and End along its row, and Tab reaches only the current cell.
+const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const EDGES = { Home: 0, End: -1 };
+
+function cellBeside(cell, key) {
+  const table = cell.closest("[role=grid]");
+  const row = cell.parentElement;
+  if (key in EDGES) return [...row.cells].at(EDGES[key]);
+  const [down, right] = MOVES[key] ?? [];
+  if (down === undefined) return undefined;
+  return table.rows[row.rowIndex + down]?.cells[cell.cellIndex + right];
+}
+
+function reachOne(grid) {
+  const cells = [...grid.querySelectorAll(TARGET)];
+  const rank = (cell) => cell.hasAttribute("aria-current") + (cell.tagName === "TD");
+  const best = cells.filter((cell) => cell.hasAttribute("aria-current")).sort((a, b) => rank(b) - rank(a))[0];
+  cells.forEach((cell) => { cell.tabIndex = -1; });
+  const chosen = best ?? cells[0];
+  if (!chosen) return;
+  chosen.tabIndex = 0;
+  if (!best) return;
+  const scroll = grid.parentElement; // only the grid's own box is scrolled, never the notebook
+  const [inner, outer] = [chosen.getBoundingClientRect(), scroll.getBoundingClientRect()];
+  const head = grid.tHead?.offsetHeight ?? 0;
+  if (inner.top < outer.top + head) scroll.scrollTop -= outer.top + head - inner.top;
+  if (inner.bottom > outer.bottom) scroll.scrollTop += inner.bottom - outer.bottom + inner.height;
 }
 
 function render({ model, el }) {
@@ -75,9 +130,21 @@ function render({ model, el }) {
     dark = now;
     model.send({ dark });
   };
+  const mark = () => {
+    const current = model.get("current");
+    if (current.length) {
+      targets(el).forEach((each) => {
+        if (current.includes(each.dataset.focus)) each.setAttribute("aria-current", "true");
+        else each.removeAttribute("aria-current");
+      });
+    }
+    el.querySelectorAll("[role=grid]").forEach(reachOne);
+  };
   const draw = () => {
     const kept = place(el);
     el.innerHTML = model.get("html");
+    offerCopy(el);
+    mark();
     restore(el, kept);
     tellTheme();
   };
@@ -96,6 +163,12 @@ function render({ model, el }) {
   const onKey = (event) => {
     if (!target(event) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Enter" || event.key === " ") report(event);
+    const cell = target(event).closest("[role=grid] :is(td, th)");
+    if (cell && (event.key in MOVES || event.key in EDGES)) {
+      event.preventDefault();
+      cellBeside(cell, event.key)?.focus();
+      return;
+    }
     if (event.key === "ArrowDown") walk(event, 1);
     if (event.key === "ArrowUp") walk(event, -1);
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -111,6 +184,7 @@ function render({ model, el }) {
   el.addEventListener("click", report);
   el.addEventListener("keydown", onKey);
   model.on("change:html", draw);
+  model.on("change:current", mark);
   draw();
   attach();
   return () => {
@@ -118,6 +192,7 @@ function render({ model, el }) {
     el.removeEventListener("click", report);
     el.removeEventListener("keydown", onKey);
     model.off("change:html", draw);
+    model.off("change:current", mark);
   };
 }
 

@@ -9,12 +9,13 @@ from typing import Any
 import anywidget
 import traitlets
 
+from workbench.views.grid import css as grid_css
 from workbench.views.style import css
 
 _HERE = Path(__file__).parent
 # As text and not as files: anywidget would watch files, and keep every view alive for it.
 _ESM = (_HERE / "html_view.js").read_text("utf-8")
-_CSS = css() + (_HERE / "panel.css").read_text("utf-8")
+_CSS = css() + grid_css() + (_HERE / "panel.css").read_text("utf-8")
 
 
 class HtmlView(anywidget.AnyWidget):
@@ -22,11 +23,14 @@ class HtmlView(anywidget.AnyWidget):
 
     `on_focus` is told the `data-focus` of what was clicked or entered, `on_step` ±1 for an arrow key on such an
     element, `on_drawn` whether the theme is dark: when the view is first drawn and when that has changed.
+    `current` are the addresses that are looked at, where the HTML does not mark them itself: moving in a large table
+    then sends two words and not the table.
     """
 
     _esm = _ESM
     _css = _CSS
     html = traitlets.Unicode("").tag(sync=True)
+    current = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
     def __init__(
         self,

@@ -30,9 +30,9 @@ class TableRow(NamedTuple):
     tint: Tint = ""
 
 
-def rendering(*pieces: str) -> str:
-    """A whole rendering: the style sheet once, and the pieces in a frame."""
-    return f'<div class="workbench">{element("style", Html(css()))}{join(pieces)}</div>'
+def rendering(*pieces: str, more_css: str = "") -> str:
+    """A whole rendering: the style sheet once, with what these pieces need beyond it, and the pieces in a frame."""
+    return f'<div class="workbench">{element("style", Html(css() + more_css))}{join(pieces)}</div>'
 
 
 def alert(text: str) -> Html:
