@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ipywidgets as widgets
+
 from tests.views.pages import Page
+from workbench.panels.extra import LimitsChart
+from workbench.panels.html_view import HtmlView
+from workbench.panels.stepper import Stepper
 from workbench.panels.turn_panel import TurnPanel
 from workbench.views import page
 from workbench.views.markup import Html
@@ -43,5 +48,16 @@ def click(panel: TurnPanel, target: str) -> None:
 def buttons(panel: TurnPanel) -> dict[str, bool]:
     """The buttons of the bar by their labels, and whether they can be pressed."""
     bar = panel._bar
-    every = (bar.first, bar.previous, bar.next, bar.last, bar.previous_operation, bar.next_operation)
+    turns = (bar.first, bar.previous, bar.next, bar.last)
+    every = (*turns, bar.previous_operation, bar.next_operation, bar.previous_change, bar.next_change)
     return {each.description: not each.disabled for each in every}
+
+
+def switched(panel: Stepper, label: str) -> widgets.Checkbox:
+    """The switch of a part below the body."""
+    return next(box for box, extra in panel._extras if extra.label == label)
+
+
+def chart(panel: Stepper) -> HtmlView:
+    """What the limits chart shows."""
+    return next(extra.root for _, extra in panel._extras if isinstance(extra, LimitsChart))

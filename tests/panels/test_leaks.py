@@ -12,6 +12,7 @@ import pytest
 from ipywidgets.widgets.widget import _instances
 
 from tests.panels.conftest import Live
+from tests.panels.reading import chart, switched
 from tests.views.making import COUNTER, typed
 from workbench.panels.focus import Focus
 from workbench.panels.stepper import Stepper
@@ -44,7 +45,7 @@ def test_two_hundred_steppers_leave_nothing(live: Open, figures: weakref.WeakSet
             if number % 20 == 0:
                 at.previous()
                 at.focus.key = "counter"
-                at._chart_on.value = number % 40 == 0
+                switched(at, "limits chart").value = number % 40 == 0
             gone += [weakref.ref(each) for each in (at, at.focus, at.root, at._body)]
     del at
     gc.collect()
@@ -57,8 +58,8 @@ def test_two_hundred_steppers_leave_nothing(live: Open, figures: weakref.WeakSet
 def test_a_figure_is_made_and_goes(live: Open, figures: weakref.WeakSet[matplotlib.figure.Figure]) -> None:
     seen: list[int] = []
     at = live(2).stepper
-    at._chart.observe(lambda _: seen.append(len(figures)), "html")
-    at._chart_on.value = True
+    chart(at).observe(lambda _: seen.append(len(figures)), "html")
+    switched(at, "limits chart").value = True
     gc.collect()
     assert seen == [1] or seen == [0]
     assert len(figures) == 0

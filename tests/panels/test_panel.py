@@ -10,7 +10,7 @@ import pytest
 from ipywidgets import DOMWidget
 
 from tests.panels.conftest import Live
-from tests.panels.reading import click, shown
+from tests.panels.reading import click, shown, switched
 from tests.views.pages import Page
 from workbench.panels.html_view import HtmlView
 from workbench.panels.panel import WIDGET_VIEW, close_tree, tree
@@ -99,7 +99,7 @@ def test_nothing_goes_to_stderr_and_to_no_log(
         at = live(2).stepper
         at._bar.next.click()
         click(at, "key:counter")
-        at._chart_on.value = True
+        switched(at, "limits chart").value = True
         at._bar.number.set_state({"value": "no number"})
         at.close()
     assert capsys.readouterr() == ("", "")
@@ -132,7 +132,7 @@ def test_every_control_has_a_name(live: Open) -> None:
     at = live(2).stepper
     bar = [*tree(at._bar.root)]
     controls = [each for each in bar if type(each).__name__ in ("Button", "Checkbox", "Text")]
-    assert len(controls) == 10
+    assert len(controls) == 11 + len(at._extras)
     assert all(each.description.strip() for each in controls)
     for each in Page(shown(at)).focusable():
         assert each.attributes["role"] == "button"

@@ -8,15 +8,20 @@ NEXT, RUN_NEXT = "Next turn ▶", "Run next turn ▶"
 
 
 class TurnBar:
-    """First, previous, next, last, and a box that takes a number or an address."""
+    """First, previous, next, last, operations, changes of the pinned key, a box that takes a number or an address.
 
-    def __init__(self, *switches: widgets.Checkbox) -> None:
+    `pinned` shows the key that is pinned.
+    """
+
+    def __init__(self, pinned: widgets.Widget, *switches: widgets.Checkbox) -> None:
         self.first = button("First", "Go to the first turn")
         self.previous = button("◀ Previous turn", "Go to the turn before")
         self.next = button(NEXT, "Go to the next turn")
         self.last = button("Last", "Go to the last turn")
-        self.previous_operation = button("‹ Operation", "Go to the operation before, in this turn")
-        self.next_operation = button("Operation ›", "Go to the next operation of this turn")
+        self.previous_operation = button("‹ Operation", "Go to the operation before, in this turn or an earlier one")
+        self.next_operation = button("Operation ›", "Go to the next operation, of this turn or a later one")
+        self.previous_change = button("‹ Change", "Go to the turn before that changed the pinned key")
+        self.next_change = button("Change ›", "Go to the next turn that changed the pinned key")
         self.number = widgets.Text(description="Turn", continuous_update=False)
         self.number.add_class("workbench-number")
         self.number.style.description_width = "initial"
@@ -26,7 +31,8 @@ class TurnBar:
         steps = _group(*turns, self.previous_operation, self.next_operation)
         place = _group(self.number, self._of)
         place.add_class("workbench-place")
-        self.root = widgets.HBox([steps, place, _group(*switches)])
+        changes = _group(self.previous_change, self.next_change, pinned)
+        self.root = widgets.HBox([steps, place, changes, _group(*switches)])
         self.root.add_class("workbench-controls")
 
     def show(self, position: int, count: int, number: str, can_run: bool = False) -> None:
@@ -44,9 +50,14 @@ class TurnBar:
         self.last.disabled = at_end
 
     def show_operations(self, has_previous: bool, has_next: bool) -> None:
-        """Say whether the turn has an operation before, and one after, the one that is looked at."""
+        """Say whether there is an operation before, and one after, the one that is looked at."""
         self.previous_operation.disabled = not has_previous
         self.next_operation.disabled = not has_next
+
+    def show_changes(self, has_previous: bool, has_next: bool) -> None:
+        """Say whether an earlier turn, and a later one, changed the pinned key."""
+        self.previous_change.disabled = not has_previous
+        self.next_change.disabled = not has_next
 
 
 def button(label: str, tooltip: str) -> widgets.Button:

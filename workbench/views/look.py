@@ -6,14 +6,22 @@ from typing import NamedTuple
 
 from workbench.views.markup import Html
 
+BACK = "back:"
+"""What a click on *back* reports."""
+
 
 class Look(NamedTuple):
-    """Addresses of turn and operation, a key, and whether unchanged keys are shown."""
+    """Addresses of turn and operation, a key, and whether unchanged keys are shown.
+
+    `opens`: other instances can be opened from here; `back` is the address that *back* leads to, empty for none.
+    """
 
     turn: str = ""
     operation: str = ""
     key: str | None = None
     every_key: bool = False
+    opens: bool = False
+    back: str = ""
 
 
 class Picture(NamedTuple):

@@ -12,7 +12,7 @@ from workbench.views.characters import ISOLATE, ISOLATE_END, visible
 
 _ISOLATED = re.compile(f"{ISOLATE}([^{ISOLATE}{ISOLATE_END}]*){ISOLATE_END}")
 _VOID = frozenset({"br", "img"})
-_LONGEST_KEY_ADDRESS = 120
+_LONGEST_NAME = 120
 
 
 class Html(str):
@@ -78,11 +78,20 @@ def focusable(content: str, address: str, label: str | None = None, current: boo
 
 def key_address(key: str) -> str:
     """The address of a key: `key:counter`; percent-encoded, and a very long one by its beginning and a digest."""
-    encoded = quote(key[:_LONGEST_KEY_ADDRESS], safe="", errors="surrogatepass")
-    if len(key) <= _LONGEST_KEY_ADDRESS:
-        return f"key:{encoded}"
-    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return f"key:{encoded[:24]}~{digest}"
+    return _named("key", key)
+
+
+def instance_address(instance_id: str) -> str:
+    """The address of another instance: `open:order-42`, likewise."""
+    return _named("open", instance_id)
+
+
+def _named(kind: str, name: str) -> str:
+    encoded = quote(name[:_LONGEST_NAME], safe="", errors="surrogatepass")
+    if len(name) <= _LONGEST_NAME:
+        return f"{kind}:{encoded}"
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{kind}:{encoded[:24]}~{digest}"
 
 
 def key_at(address: str, keys: Iterable[str]) -> str | None:

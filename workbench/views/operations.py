@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from workbench.runtime import events as ev
@@ -29,7 +29,7 @@ MOST_REPLAYED = 24
 _COLUMNS = (
     page.Column("", "sign"),
     page.Column("operation", "mono half", is_head=True),
-    page.Column("", "quiet"),
+    page.Column("", "quiet note"),
     page.Column("event", "right"),
     page.Column("line", "right"),
 )
@@ -89,8 +89,10 @@ def address_of(turn: Turn, operation: Operation) -> str | None:
 
 
 def operation_addresses(turn: Turn) -> list[str]:
-    """The addresses of the turn's own operations, in order."""
-    return [address for each in turn.operations if (address := address_of(turn, each)) is not None]
+    """The addresses of the turn's own operations, in order; of a diverged turn the last one is where it did."""
+    found = [address for each in turn.operations if (address := address_of(turn, each)) is not None]
+    missing = turn.divergence is not None and turn.divergence.address not in found
+    return [*found, turn.divergence.address] if missing and turn.divergence is not None else found
 
 
 def operation_at(turn: Turn, address: str) -> Operation | None:
@@ -98,17 +100,29 @@ def operation_at(turn: Turn, address: str) -> Operation | None:
     return next((each for each in turn.operations if address and address_of(turn, each) == address), None)
 
 
-def operations_part(turn: Turn, focus: str = "", key: str | None = None) -> Html:
+class Beside(NamedTuple):
+    """What else is told around a turn's operations: behind the title, and beside operations by their event's id."""
+
+    title: Html = Html()
+    notes: Mapping[str, Html] = {}
+
+
+NOTHING_BESIDE: Final = Beside()
+
+
+def operations_part(turn: Turn, focus: str = "", key: str | None = None, beside: Beside = NOTHING_BESIDE) -> Html:
     """The turn's operations as a table, those replayed on the way to it folded below.
 
     `focus` is the address of the operation that is looked at, `key` the key.
     """
     rows = operation_rows(turn)
     looked_at = frozenset({focus} if key is None else {focus, key_address(key)})
-    caption = ", ".join(
+    title = ", ".join(
         part for part in (f"Turn {turn.number} · {woken_in_words(turn)}", operations_in_words(turn)) if part
     )
-    pieces = [page.table(caption, _COLUMNS, [_table_row(row, looked_at) for row in rows[:MOST_ROWS]])]
+    caption = join([title, beside.title])
+    shown = [_table_row(row, looked_at, beside.notes.get(row.event)) for row in rows[:MOST_ROWS]]
+    pieces = [page.table(caption, _COLUMNS, shown)]
     if not rows:
         pieces = [page.title(caption), page.sentence("No operation in this turn.")]
     pieces += [page.sentence(each) for each in _left_out(len(rows), MOST_ROWS)]
@@ -227,13 +241,14 @@ def _missing(divergence: Divergence, function: Line | None) -> list[OperationRow
     return [OperationRow("✗", what, "recorded, not made now", str(event.event_id), place, divergence.address)]
 
 
-def _table_row(row: OperationRow, looked_at: frozenset[str] = frozenset()) -> page.TableRow:
+def _table_row(row: OperationRow, looked_at: frozenset[str] = frozenset(), beside: Html | None = None) -> page.TableRow:
     what: Sequence[str] = [row.what]
     if row.new:
         what = [row.what, page.before_and_after(row.old, row.new)]
     cell = join(what) if row.address is None else focusable(join(what), row.address, current=row.address in looked_at)
     tint = page.TINTS.get(row.sign, "")
-    return page.TableRow((row.sign, cell, row.note, row.event, _number(row.place)), tint)
+    note = join([each for each in (row.note, beside) if each], between=" · ")
+    return page.TableRow((row.sign, cell, note, row.event, _number(row.place)), tint)
 
 
 def _number(place: str) -> str:

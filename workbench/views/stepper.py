@@ -7,16 +7,22 @@ from collections.abc import Sequence
 
 from workbench.runtime.turn import Turn
 from workbench.views import divergence, limits_view, page, words
-from workbench.views.arrivals import arrived
+from workbench.views.addresses import first_turn
 from workbench.views.code import code_part
 from workbench.views.key_table import keys_part
 from workbench.views.limits_view import limits_part
-from workbench.views.look import Look, Picture
-from workbench.views.markup import Html, element
+from workbench.views.links import arrived, beside
+from workbench.views.look import BACK, Look, Picture
+from workbench.views.markup import Html, element, focusable, instance_address, join
+from workbench.views.moments import moment
 from workbench.views.operations import operation_at, operations_part, waiting_in_words
+from workbench.views.relatives import parent_of
 from workbench.views.strip import strip
 from workbench.views.turn import remarks, standing
-from workbench.views.writers import writers
+from workbench.views.writers import about
+
+NEIGHBOURS = 2
+"""Executions that are named on each side of the one that is looked at, beside the first and the last."""
 
 
 def opening(turns: Sequence[Turn]) -> str:
@@ -30,7 +36,7 @@ def opening(turns: Sequence[Turn]) -> str:
 
 def picture(turns: Sequence[Turn], turn: Turn | None, look: Look) -> Picture:
     """All of it; `turn` is the one among `turns` that is looked at, perhaps with locals."""
-    return Picture(_head(turns, turn), strip(turns, look.turn, look.key), _body(turns, turn, look))
+    return Picture(_head(turns, turn, look), strip(turns, look.turn, look.key), _body(turns, turn, look))
 
 
 def chart(turns: Sequence[Turn], dark: bool) -> Html:
@@ -42,17 +48,51 @@ def chart(turns: Sequence[Turn], dark: bool) -> Html:
     return element("img", src=source, alt=alt + limits_view.limits_in_words(turns[-1]))
 
 
-def _head(turns: Sequence[Turn], turn: Turn | None) -> Html:
-    """Who this is and how it stands at the last turn."""
+def _head(turns: Sequence[Turn], turn: Turn | None, look: Look) -> Html:
+    """Who this is, where in it one is, and how it stands at the last turn."""
+    back = [focusable("← back", BACK, f"back to {look.back}"), look.back] if look.back else []
     if turn is None:
-        return page.head("No turn yet", "run the next turn to see the first one")
-    parts = [words.shown(turn.instance_id), f"execution {turn.execution_id}", f"KV model: {turn.kv_model}"]
+        return page.head("No turn yet", join(["run the next turn to see the first one", *back], between=" · "))
+    address = element("span", moment(turn, look.operation), css="address mono")
+    parts = [address, executions(turns, turn), f"KV model: {turn.kv_model}", *_parent(turns, look)]
     if turn.inferred:
-        parts.append("turns inferred from the history")
+        parts.append(element("span", "turns inferred from the history", css="mark"))
     if not turn.has_code:
-        parts.append("view only: no code was given")
+        parts.append(element("span", "view only: no code was given", css="mark"))
+    parts += [join(back, between=" to ")] if back else []
     badge, badge_css = standing(turns[-1])
-    return page.head(words.shown(turn.orchestration), " · ".join(parts), badge, badge_css)
+    return page.head(words.shown(turn.orchestration), join(parts, between=" · "), badge, badge_css)
+
+
+def executions(turns: Sequence[Turn], turn: Turn) -> Html:
+    """The chain of executions, each a link to its first turn: `execution 1 → 2 → 3`.
+
+    Of a long one the ends and the neighbours of the one that is looked at.
+    """
+    firsts = {turns[0].execution_id: turns[0], turns[-1].execution_id: first_turn(turns, turns[-1].execution_id)}
+    for number in range(turn.execution_id - NEIGHBOURS, turn.execution_id + NEIGHBOURS + 1):
+        found = first_turn(turns, number)
+        firsts |= {} if found is None else {number: found}
+    numbers = sorted(firsts)
+    if len(numbers) == 1:
+        return join([f"execution {turn.execution_id}"])
+    pieces: list[str] = ["execution "]
+    for at, number in enumerate(numbers):
+        pieces += [] if at == 0 else [" → "] if number == numbers[at - 1] + 1 else [" → … → "]
+        first, current = firsts[number], number == turn.execution_id
+        label = f"execution {number}"
+        pieces.append(focusable(str(number), first.address if first else "", label, current))
+    return join(pieces)
+
+
+def _parent(turns: Sequence[Turn], look: Look) -> list[Html]:
+    parent = parent_of(turns)
+    if parent is None:
+        return []
+    shown = words.shown(parent.instance_id)
+    if not look.opens:
+        return [join([f"child of {shown}"])]
+    return [join(["child of ", focusable(shown, instance_address(parent.instance_id), f"open the parent {shown}")])]
 
 
 def _body(turns: Sequence[Turn], turn: Turn | None, look: Look) -> Html:
@@ -60,12 +100,12 @@ def _body(turns: Sequence[Turn], turn: Turn | None, look: Look) -> Html:
     if turn is None:
         return Html("")
     operation = operation_at(turn, look.operation)
-    about_key = None if look.key is None else writers(turns, turn, look.key)
+    about_key = None if look.key is None else about(turns, turn, look.key)
     card = "" if turn.divergence is None else divergence.card(turn.divergence)
     code = code_part(turn, waiting_in_words(turn), operation)
     return Html(
         card
-        + page.row(code, operations_part(turn, look.operation, look.key))
+        + page.row(code, operations_part(turn, look.operation, look.key, beside(turns, turn, look.opens)))
         + page.row(keys_part(turn, look.every_key, look.key, about_key), limits_part(turn))
-        + page.remarks([*arrived(turn)[1:], *remarks(turn)])
+        + page.remarks([*arrived(turns, turn), *remarks(turn)])
     )

@@ -66,6 +66,9 @@ border-radius:6px;font:13px/1.5 var(--jp-ui-font-family,system-ui,sans-serif);ma
 .workbench *{box-sizing:border-box}
 .workbench .workbench-head{display:flex;flex-wrap:wrap;align-items:baseline;gap:2px 10px;padding:10px 14px}
 .workbench .workbench-name{font-size:15px;font-weight:600}
+.workbench .workbench-address{color:var(--workbench-text);user-select:all;overflow-wrap:anywhere}
+.workbench .workbench-mark{border:1px solid var(--workbench-line);border-radius:10px;padding:0 8px;
+background:var(--workbench-changed-tint);color:var(--workbench-text)}
 .workbench .workbench-quiet{color:var(--workbench-quiet)}
 .workbench .workbench-badge{margin-left:auto;border:1px solid var(--workbench-line);border-radius:10px;
 padding:0 9px;overflow-wrap:anywhere}
@@ -142,7 +145,10 @@ border-left-color:var(--workbench-removed)}
 .workbench .workbench-link{border-radius:3px}
 .workbench .workbench-link:focus-visible{outline:2px solid var(--workbench-added);outline-offset:1px}
 .workbench .workbench-table .workbench-link[aria-current]{outline:1px solid var(--workbench-added);outline-offset:2px}
+.workbench .workbench-head .workbench-link[aria-current]{font-weight:700;color:var(--workbench-text)}
 .workbench-live .workbench-link{cursor:pointer}
+.workbench-live :is(.workbench-head,.workbench-after,caption,.workbench-note) .workbench-link{text-decoration:underline;
+text-decoration-color:var(--workbench-line);text-underline-offset:3px}
 .workbench-live .workbench-link:hover{text-decoration:underline}
 .workbench .workbench-strip{display:flex;flex-wrap:wrap;gap:4px;padding:0 14px 10px;align-items:center}
 .workbench .workbench-turn{display:inline-flex;gap:6px;justify-content:space-between;min-width:5.6em;

@@ -1,19 +1,21 @@
-"""Who wrote a key: the last writes up to a turn, with links to them."""
+"""Who wrote a key, before and after a turn, and who read it in between, with links to them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from workbench.runtime import events as ev
+from workbench.runtime.actions import Signature
 from workbench.runtime.lines import user_line
 from workbench.runtime.turn import Turn
 from workbench.views import words
 from workbench.views.addresses import position_of
-from workbench.views.markup import Html, focusable, join
+from workbench.views.markup import Html, element, focusable, join, key_address
 from workbench.views.operations import address_of
 
 SHOWN = 3
+READERS = 6
 
 
 class Write(NamedTuple):
@@ -32,8 +34,49 @@ def last_writes(turns: Sequence[Turn], turn: Turn, key: str) -> Iterator[Write]:
         return
     for each in reversed(turns[: position + (turn.divergence is None)]):
         for event in reversed(each.events):
-            if event.type == ev.KV_ALL_CLEARED or (event.type in ev.KV_EVENTS and event.key == key):
+            if _is_write(event, key):
                 yield _write(each, event)
+
+
+def next_write(turns: Sequence[Turn], turn: Turn, key: str) -> Write | None:
+    """The first write of a key after a turn, or None."""
+    for each in _after(turns, turn):
+        for event in each.events if each.divergence is None else ():
+            if _is_write(event, key):
+                return _write(each, event)
+    return None
+
+
+class Reader(NamedTuple):
+    """A turn that read a key and where in its code; `poisoned` if what it read was."""
+
+    turn: Turn
+    place: str
+    poisoned: bool
+
+
+def readers(turns: Sequence[Turn], turn: Turn, key: str) -> list[Reader]:
+    """Who read a key between its last write up to the end of a turn and its next write after it, in order."""
+    position = position_of(turns, turn.address)
+    if position is None:
+        return []
+    found = list(_until_written(reversed(turns[: position + 1]), key, backwards=True))[::-1]
+    return found + list(_until_written(_after(turns, turn), key))
+
+
+def about(turns: Sequence[Turn], turn: Turn, key: str) -> Html:
+    """What is to be said of the key that is looked at: who wrote it, who writes it next, who reads it in between."""
+    said = [writers(turns, turn, key), _next_in_words(turns, turn, key), _readers_in_words(turns, turn, key)]
+    return join([each for each in said if each], between=Html("<br>"))
+
+
+def pinned(key: str | None) -> Html:
+    """The pinned key with a way to let it go."""
+    if key is None:
+        return element("span", "no key pinned: click one", css="quiet")
+    shown = words.shown(key)
+    name = element("span", shown, css="mono break")
+    return join(["pinned: ", name, " ", focusable("unpin", key_address(key), f"unpin the key {shown}")])
 
 
 def writers(turns: Sequence[Turn], turn: Turn, key: str) -> Html:
@@ -51,6 +94,52 @@ def writers(turns: Sequence[Turn], turn: Turn, key: str) -> Html:
     if links[1:]:
         pieces += [" · before that in ", join(links[1:], between=", ")]
     return join([*pieces, *([" and earlier"] if len(found) > SHOWN else [])])
+
+
+def _next_in_words(turns: Sequence[Turn], turn: Turn, key: str) -> Html:
+    write = next_write(turns, turn, key)
+    if write is None:
+        return Html()
+    return join(["next written in ", focusable(_in_words(write), write.address, f"next: {_in_words(write)}")])
+
+
+def _readers_in_words(turns: Sequence[Turn], turn: Turn, key: str) -> Html:
+    if not turn.has_code:
+        return join(["who read it is not recorded: that takes the code"])
+    found = readers(turns, turn, key)
+    if not found:
+        return Html()
+    links = []
+    for each in found[:READERS]:
+        said = ", ".join(part for part in (f"turn {each.turn.address}", each.place) if part)
+        said += ": poisoned" if each.poisoned else ""
+        links.append(focusable(said, each.turn.address, f"read in {said}"))
+    more = [f" and {len(found) - READERS:,} more"] if len(found) > READERS else []
+    return join(["read in between by ", join(links, between=" · "), *more])
+
+
+def _after(turns: Sequence[Turn], turn: Turn) -> Sequence[Turn]:
+    position = position_of(turns, turn.address)
+    return () if position is None else turns[position + 1 :]
+
+
+def _until_written(turns: Iterable[Turn], key: str, backwards: bool = False) -> Iterator[Reader]:
+    for turn in turns:
+        for each in reversed(turn.operations) if backwards else turn.operations:
+            if each.read is not None and each.read.key == key:
+                line = user_line(each.chain)
+                yield Reader(turn, "" if line is None else words.short_place(line), each.read.poisoned)
+            elif each.state not in ("diverged", "refused") and _writes(each.signature, key):
+                return
+
+
+def _writes(signature: Signature | None, key: str) -> bool:
+    kind = None if signature is None else signature[0]
+    return kind == ev.KV_ALL_CLEARED or (kind in ev.KV_EVENTS and signature is not None and signature[1] == key)
+
+
+def _is_write(event: ev.Event, key: str) -> bool:
+    return event.type == ev.KV_ALL_CLEARED or (event.type in ev.KV_EVENTS and event.key == key)
 
 
 def _in_words(write: Write) -> str:
