@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from tests.runtime.instances import Instances
-from workbench.runtime.client import OrchestrationResult
+from workbench.runtime.client import Client, OrchestrationResult
 from workbench.runtime.errors import (
     InstanceExists,
     InstanceFinished,
@@ -18,6 +19,8 @@ from workbench.runtime.errors import (
     NotStorable,
     UnknownInstance,
 )
+from workbench.store import DuckDBProvider
+from workbench.store.validation.turns import make_turn, sets
 
 Flow = Generator[Any, Any, Any]
 
@@ -156,6 +159,64 @@ def test_waiting_ends_with_what_another_thread_writes(running: Instances) -> Non
     running.turn("late")
     waiter.join()
     assert found == ["here"]
+
+
+class Racing(DuckDBProvider):
+    """A store in which something is written between a look at a key and the wait after it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.between: Callable[[], None] | None = None
+        self.woken: list[bool] = []
+
+    def get_kv_value(self, instance_id: str, key: str) -> str | None:
+        value = super().get_kv_value(instance_id, key)
+        write, self.between = self.between, None
+        if write is not None:
+            write()
+        return value
+
+    def wait(self, seconds: float) -> bool:
+        changed = super().wait(seconds)
+        if seconds > 0:
+            self.woken.append(changed)
+        return changed
+
+
+def test_what_is_written_between_a_look_and_the_wait_ends_the_wait() -> None:
+    provider = Racing()
+    client = Client(provider)
+    client.start_orchestration("i", "Flow")
+    found: list[str] = []
+
+    def write() -> None:
+        with ThreadPoolExecutor(1) as writer:  # a thread of its own, as a worker is
+            writer.submit(make_turn, provider, "i", sets("k", "here")).result()
+
+    def wait() -> None:
+        provider.between = write
+        found.append(client.wait_for_kv_value("i", "k", 20_000))
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    waiter.join()
+    provider.close()
+    assert (found, provider.woken) == (["here"], [True])
+
+
+def test_a_typed_wait_is_for_another_value_not_for_another_text(running: Instances) -> None:
+    client = running.client
+    with pytest.raises(TimeoutError):
+        client.wait_for_kv_value_typed("i", "typed", timeout_ms=1, changed_from={"a": [1]})
+    assert client.wait_for_kv_value("i", "typed", timeout_ms=0, changed_from='{"a":[1]}') == '{"a": [1]}'
+    assert client.wait_for_kv_value_typed("i", "typed", 0, dict[str, list[int]], {"a": [2]}) == {"a": [1]}
+    assert client.wait_for_kv_value_typed("i", "k", timeout_ms=0, changed_from=None) == 1
+    with pytest.raises(TimeoutError):
+        client.wait_for_kv_value_typed("i", "k", timeout_ms=1, changed_from=1)
+    with pytest.raises(KVDecodeError):
+        client.wait_for_kv_value_typed("i", "k", timeout_ms=0, type=str)
+    with pytest.raises(NotJSON, match="changed_from"):
+        client.wait_for_kv_value_typed("i", "k", timeout_ms=0, changed_from=object())
 
 
 def test_waiting_says_for_what_it_waited_in_vain(running: Instances) -> None:

@@ -144,6 +144,7 @@ class Client:
 
     def _wait(self, what: str, timeout_ms: int, look: Callable[[], T | None]) -> T:
         deadline = time.monotonic() + timeout_ms / 1000
+        self._provider.wait(0)  # what changes from here on ends the next wait, also between a look and that wait
         while True:
             found = look()
             if found is not None:
@@ -175,17 +176,7 @@ class Client:
 
         Raises `InstanceFinished` when the instance has ended and it still is not, `TimeoutError` after `timeout_ms`.
         """
-
-        def look() -> str | None:
-            status = self.get_status(instance_id).status  # read first: the end may be what sets the key
-            value = self._provider.get_kv_value(instance_id, key)
-            if value is not None and value != changed_from:
-                return value
-            if status in TERMINAL:
-                raise InstanceFinished(instance_id, status)
-            return None
-
-        return self._wait(f"value {key!r} on instance {instance_id!r}", timeout_ms, look)
+        return self._wait_for_value(instance_id, key, timeout_ms, lambda value: value != changed_from)
 
     def wait_for_kv_value_typed(
         self,
@@ -193,9 +184,30 @@ class Client:
         key: str,
         timeout_ms: int = 30_000,
         type: Any = None,  # noqa: A002
+        changed_from: object = UNSET,
     ) -> Any:
-        """`wait_for_kv_value`, decoded."""
-        return decode_kv(key, self.wait_for_kv_value(instance_id, key, timeout_ms), type)
+        """`wait_for_kv_value`, decoded and checked against `type` if given; raises `KVDecodeError`.
+
+        `changed_from` is a value, not its text: one that was written with other blanks is no change.
+        """
+        before = None if changed_from is UNSET else payload.load(payload.dump("changed_from", changed_from))
+
+        def is_new(text: str) -> bool:
+            return changed_from is UNSET or payload.load(text) != before
+
+        return decode_kv(key, self._wait_for_value(instance_id, key, timeout_ms, is_new), type)
+
+    def _wait_for_value(self, instance_id: str, key: str, timeout_ms: int, is_new: Callable[[str], bool]) -> str:
+        def look() -> str | None:
+            status = self.get_status(instance_id).status  # read first: the end may be what sets the key
+            value = self._provider.get_kv_value(instance_id, key)
+            if value is not None and is_new(value):
+                return value
+            if status in TERMINAL:
+                raise InstanceFinished(instance_id, status)
+            return None
+
+        return self._wait(f"value {key!r} on instance {instance_id!r}", timeout_ms, look)
 
     # Administration.
 
@@ -244,7 +256,10 @@ class Client:
         raise LookupError(f"instance {instance_id!r} has no execution {execution_id}")
 
     def delete_instance(self, instance_id: str, force: bool = False) -> None:
-        """Delete an instance with everything it has; a running one only with `force`."""
+        """Delete an instance and everything below it; a running one only with `force`.
+
+        Raises `UnknownInstance`, `InstanceRunning`, and `InstanceIsChild` for a sub-orchestration.
+        """
         self._provider.delete_instance(instance_id, force)
 
     def delete_instance_bulk(
@@ -286,7 +301,8 @@ class Client:
         Spec 000 takes for granted that an instance that failed "can be restarted (which creates a new execution with
         a clean state)". *Clean* is read as: the new execution has no history, so nothing of the failed one's is
         replayed. Its KV store is kept as the failed execution left it (`kv="keep"`), as after continue-as-new, or
-        emptied (`kv="clear"`). Raises `UnknownInstance`, and `InstanceNotFailed` for one that did not fail.
+        emptied (`kv="clear"`). Raises `UnknownInstance`, and `InstanceNotFailed` for one that did not fail or that
+        is about to restart.
         """
         if kv not in ("keep", "clear"):
             raise ValueError(f"kv is 'keep' or 'clear', not {kv!r}")

@@ -7,6 +7,7 @@
     ├── InstanceExists           ValueError    that id is taken
     ├── InstanceFinished                       nothing left to run
     ├── InstanceRunning                        not to be deleted while it runs
+    ├── InstanceIsChild                        not to be deleted without its parent
     ├── InstanceNotFailed                      only what has failed can be restarted
     ├── InstanceWaiting                        nothing can move it but a call from outside
     ├── ActivityNotWaiting       LookupError   a result by hand for what is not awaited
@@ -20,6 +21,9 @@
     ├── NotJSON                  TypeError     a value has no JSON form
     ├── NotStorable              ValueError    a text has no UTF-8 form
     ├── ContextInactive                        a context was used outside its turn or thread
+    ├── EmptyCorpus              ValueError    nothing to check, which proves nothing
+    ├── TooManyTurns             ValueError    more turns than one saved page should hold
+    ├── NotASavedPage            FileExistsError  a file that is something else would be overwritten
     └── StoreError
         ├── NoSuchFile           FileNotFoundError
         ├── UnreadableFile                     the file is there and cannot be read
@@ -118,8 +122,21 @@ class InstanceRunning(WorkbenchError):
         )
 
 
+class InstanceIsChild(WorkbenchError):
+    """A sub-orchestration was to be deleted alone."""
+
+    def __init__(self, instance_id: str, parent: str, root: str) -> None:
+        self.instance_id = instance_id
+        self.parent = parent
+        self.root = root
+        super().__init__(
+            f"instance {instance_id!r} is not deleted: it is a sub-orchestration of {parent!r}, which would wait for "
+            f"it for ever. Delete {root!r}, and everything below it goes too"
+        )
+
+
 class InstanceNotFailed(WorkbenchError):
-    """A restart was asked of an instance that has not failed."""
+    """A restart was asked of an instance that has not failed, or that is about to restart."""
 
     def __init__(self, instance_id: str, status: str) -> None:
         self.instance_id = instance_id
@@ -236,6 +253,35 @@ class NotStorable(WorkbenchError, ValueError):
 
 class ContextInactive(WorkbenchError):
     """An orchestration context was used outside its turn, or from another thread."""
+
+
+class EmptyCorpus(WorkbenchError, ValueError):
+    """There are no recordings where some were expected: a check of nothing must not pass."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"there is nothing in {what}: a check of no recordings proves nothing. Record some, or mend the path"
+        )
+
+
+class TooManyTurns(WorkbenchError, ValueError):
+    """A saved page would hold more turns than is good for a browser, and nobody said which are wanted."""
+
+    def __init__(self, count: int, most: int) -> None:
+        self.count = count
+        self.most = most
+        super().__init__(
+            f"{count:,} turns are more than the {most:,} that one page is saved with. Say which, counted from 1: "
+            f"turns=range(1, {most + 1})"
+        )
+
+
+class NotASavedPage(WorkbenchError, FileExistsError):
+    """The file to save to is there and was not saved by workbench; it is left alone."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        super().__init__(f"{path} is there and is no page that workbench saved: use another name, or remove it first")
 
 
 class StoreError(WorkbenchError):

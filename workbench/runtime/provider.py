@@ -230,12 +230,16 @@ class Provider:
     def delete_instance(self, instance_id: str, force: bool = False) -> None:
         """Delete an instance and its descendants with everything they have.
 
-        Raises `UnknownInstance`; refuses a running one without `force`.
+        Raises `UnknownInstance`, `InstanceIsChild` for a sub-orchestration whose parent is stored (the root is what
+        can be deleted), and `InstanceRunning` for a running one without `force`.
         """
         raise NotImplementedError
 
     def restart(self, message: ContinueAsNew, now_ms: int) -> None:
-        """Enqueue the restart of a failed instance, and empty its KV store if the message says so, in one step."""
+        """Enqueue the restart of a failed instance, and empty its KV store if the message says so, in one step.
+
+        Raises `InstanceNotFailed`, also when a restart is waiting already.
+        """
         raise NotImplementedError
 
     def prune_executions(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.runtime.errors import InstanceRunning, UnknownInstance
+from workbench.runtime.errors import InstanceIsChild, InstanceRunning, UnknownInstance
 from workbench.runtime.messages import StartOrchestration
 from workbench.store.claiming import CONTINUED, RUNNING
 from workbench.store.database import Cursor
@@ -20,8 +20,11 @@ def delete_instance(cursor: Cursor, kv: KVTables, instance_id: str, force: bool)
     """Delete an instance, its descendants, and the children that wait in the queue to begin.
 
     An instance that has not had its first turn counts as running. Raises `UnknownInstance` when nothing at all is
-    stored under the id, `InstanceRunning` without `force`.
+    stored under the id, `InstanceIsChild` for a sub-orchestration, `InstanceRunning` without `force`.
     """
+    above = [name for (name,) in cursor.execute(_ABOVE, [instance_id]).fetchall()]
+    if above:
+        raise InstanceIsChild(instance_id, above[0], above[-1])
     status_of: dict[str, str] = dict(cursor.execute(_TREE, {"root": instance_id}).fetchall())
     status_of |= dict.fromkeys(_not_begun(cursor, instance_id, set(status_of)), RUNNING)
     if not status_of and not _has_messages(cursor, instance_id):
@@ -95,6 +98,15 @@ SELECT tree.instance_id, status
 FROM tree
 JOIN executions ON executions.instance_id = tree.instance_id AND execution_id = current_execution_id
 ORDER BY tree.instance_id
+"""
+
+_ABOVE = """
+WITH RECURSIVE above AS (
+    SELECT parent_instance_id AS instance_id, 1 AS level FROM instances WHERE instance_id = ?
+    UNION
+    SELECT instances.parent_instance_id, level + 1 FROM instances JOIN above USING (instance_id)
+)
+SELECT above.instance_id FROM above JOIN instances USING (instance_id) ORDER BY level
 """
 
 _STARTS = "SELECT id, work_item FROM orchestrator_queue WHERE kind = ? AND problem IS NULL ORDER BY id"

@@ -26,6 +26,7 @@ from workbench.store.database import Database
 from workbench.store.healing import Healing
 from workbench.store.kv import kv_tables
 from workbench.store.opening import open_file, open_memory, release
+from workbench.store.restarting import check_failed
 from workbench.store.verifying import Disagreement, verify
 
 _READS = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
@@ -212,7 +213,8 @@ class DuckDBProvider(Provider):
     def delete_instance(self, instance_id: str, force: bool = False) -> None:
         """Delete an instance and its descendants with everything they have, messages for them included.
 
-        Raises `UnknownInstance`, and `InstanceRunning` if one of them has turns to come and `force` is not given.
+        Raises `UnknownInstance`, `InstanceIsChild` for a sub-orchestration, and `InstanceRunning` if one of them has
+        turns to come and `force` is not given.
         """
         store = self._store
         with store.writing() as cursor:
@@ -220,9 +222,13 @@ class DuckDBProvider(Provider):
         store.changes.announce()
 
     def restart(self, message: ContinueAsNew, now_ms: int) -> None:
-        """Enqueue the restart of a failed instance, and empty its KV store if the message says so, in one step."""
+        """Enqueue the restart of a failed instance, and empty its KV store if the message says so, in one step.
+
+        Raises `InstanceNotFailed`, also when a restart is waiting already.
+        """
         store = self._store
         with store.writing() as cursor:
+            check_failed(cursor, message.instance)
             if message.clears_kv:
                 self._kv.delete(cursor, [message.instance])
             queues.enqueue(cursor, [(message, now_ms)])

@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from workbench.runtime import events as ev
-from workbench.runtime.errors import CommitFailed, InstanceRunning, LockLost, UnknownInstance
+from workbench.runtime.errors import (
+    CommitFailed,
+    InstanceIsChild,
+    InstanceNotFailed,
+    InstanceRunning,
+    LockLost,
+    UnknownInstance,
+)
 from workbench.runtime.messages import ActivityExecute, ContinueAsNew, Message, StartOrchestration, TimerFired
 from workbench.runtime.provider import (
     ActivityClaim,
@@ -279,6 +286,11 @@ class PlainProvider(Provider):
     def delete_instance(self, instance_id: str, force: bool = False) -> None:
         if instance_id not in self._instances and not self.pending_messages(instance_id):
             raise UnknownInstance(instance_id, tuple(self._instances))
+        above = [instance_id]
+        while (stored := self._instances.get(above[-1])) is not None and stored.parent in self._instances:
+            above.append(stored.parent)
+        if len(above) > 1:
+            raise InstanceIsChild(instance_id, above[1], above[-1])
         tree = [instance_id]
         for name in tree:
             tree += [child for child, instance in self._instances.items() if instance.parent == name]
@@ -292,6 +304,10 @@ class PlainProvider(Provider):
             self._locks.pop(name, None)
 
     def restart(self, message: ContinueAsNew, now_ms: int) -> None:
+        info = self.instance(message.instance)
+        restarts = _restarts([each for each in self._messages if each.work.target == message.instance])
+        if info is None or info.status != "Failed" or restarts:
+            raise InstanceNotFailed(message.instance, "about to restart" if restarts else "not failed")
         self.enqueue([message], now_ms)
 
     def prune_executions(

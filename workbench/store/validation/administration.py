@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from workbench.runtime.errors import InstanceRunning, UnknownInstance, WorkbenchError
+from workbench.runtime.errors import (
+    InstanceIsChild,
+    InstanceNotFailed,
+    InstanceRunning,
+    UnknownInstance,
+    WorkbenchError,
+)
 from workbench.runtime.messages import ActivityExecute, ContinueAsNew
 from workbench.runtime.provider import Provider
 from workbench.store.validation.suite import CONTRACT, EVERY_STORE, follows
@@ -117,6 +124,18 @@ def delete_refuses_what_is_running(provider: Provider) -> None:
 
 
 @follows(CONTRACT, EVERY_STORE)
+def delete_refuses_a_child(provider: Provider) -> None:
+    """Its parent would wait for it for ever: only the root of a tree is deleted, with or without `force`."""
+    make_turn(provider, "parent")
+    make_turn(provider, "child", end=COMPLETED, parent="parent")
+    for force in (False, True):
+        assert _raised(partial(provider.delete_instance, "child", force)) is InstanceIsChild
+    assert len(provider.instances()) == 2
+    provider.delete_instance("parent", force=True)
+    assert provider.instances() == []
+
+
+@follows(CONTRACT, EVERY_STORE)
 def commit_after_deletion_is_refused(provider: Provider) -> None:
     """A turn of an instance that was deleted meanwhile is lost."""
     provider.enqueue([start("a")], NOW_MS)
@@ -170,6 +189,23 @@ def prune_goes_on_where_it_was(provider: Provider) -> None:
     make_turn(provider, "a", end=COMPLETED)
     assert _executions(provider, "a") == [(5, COMPLETED)]
     assert _raised(lambda: provider.prune_executions("nobody")) is UnknownInstance
+
+
+@follows(CONTRACT, EVERY_STORE)
+def restart_is_for_what_has_failed(provider: Provider) -> None:
+    """Once, and for no instance that is unknown, runs, is to be continued, or has completed."""
+    make_turn(provider, "running")
+    make_turn(provider, "continued", end=CONTINUED)
+    make_turn(provider, "completed", end=COMPLETED)
+    make_turn(provider, "failed", end=FAILED)
+    again = {
+        name: ContinueAsNew(name, "Flow", "null", restarts=True)
+        for name in ("nobody", "running", "continued", "completed", "failed")
+    }
+    provider.restart(again["failed"], NOW_MS)
+    for name, message in again.items():
+        assert _raised(partial(provider.restart, message, NOW_MS)) is InstanceNotFailed, name
+    assert [len(provider.pending_messages(name)) for name in again] == [0, 0, 0, 0, 1]
 
 
 @follows(CONTRACT, EVERY_STORE)
