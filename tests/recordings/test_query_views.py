@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recordings.files import FOLDER, RECORDED, changing, copy_of, recorded
+from tests.recordings.files import FOLDER, changing, copy_of, recorded
 from workbench import Workbench
 from workbench.recordings import Recording, Source, open_source
 from workbench.recordings.sources.query_views import NAMES
@@ -16,7 +16,7 @@ from workbench.runtime import events as ev
 from workbench.runtime.errors import StoreError
 from workbench.runtime.kv import Tables, apply_turn, client_view
 
-SOUND = [path for path in RECORDED if not path.name.startswith("P-15")]
+SOUND = [recorded(name) for name in ("P-01", "P-04", "P-09", "P-11", "P-12")]
 
 
 def store(folder: Path) -> Path:
@@ -168,6 +168,25 @@ def test_value_bytes_are_bytes(tmp_path: Path) -> None:
         source.recording("parent-1").to_json(tmp_path / "parent.json")
     with open_source(tmp_path / "parent.json") as source:
         assert source.query("SELECT DISTINCT value_bytes FROM kv_writes WHERE key = 'kept'")[1] == [(2,)]
+
+
+def test_events_of_unknown_type_and_holes_decide_nothing_about_turns(tmp_path: Path) -> None:
+    path = copy_of("P-12", tmp_path)
+    with changing(path) as database:
+        database.execute(
+            "UPDATE history SET event_type = 'Unheard', event_data = replace(event_data, 'ActivityS', 'S')"
+            " WHERE event_type = 'ActivityScheduled'"
+        )
+        database.execute("DELETE FROM history WHERE event_type = 'ExternalSubscribed'")
+    with open_source(path) as source:
+        expected = [
+            (recording.instance_id, execution.execution_id, event.event_id, turn)
+            for recording in source.recordings()
+            for execution in recording.executions
+            for event, turn in zip(execution.history.events, execution.history.turns, strict=True)
+        ]
+        _, rows = source.query("SELECT instance_id, execution_id, event_id, turn FROM events")
+        assert sorted(rows) == sorted(expected)
 
 
 def test_a_table_of_ids_has_whole_numbers_and_gaps(tmp_path: Path) -> None:

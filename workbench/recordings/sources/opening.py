@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from workbench.recordings.sources import sqlite_connection
+from workbench.recordings.sources import in_child, sqlite_connection
 from workbench.recordings.sources.duroxide_sqlite import DuroxideSource
 from workbench.recordings.sources.json_file import JSONSource
 from workbench.recordings.sources.source import Source
@@ -19,10 +19,13 @@ _BLANKS: Final = b" \t\r\n"
 def open_source(path: str | Path) -> Source:
     """Open a file with recorded instances, read-only.
 
-    Knows duroxide's SQLite files, workbench's DuckDB stores and JSON recordings by their content. Raises
+    Knows duroxide's SQLite files, workbench's DuckDB stores and JSON recordings by their content. A file that
+    something else in this process has open, such as a duroxide runtime, is read in a child process. Raises
     `NoSuchFile`, `UnreadableFile`, `NotADatabase`, `NoHistory`, `BadRecording` or `StoreLocked`.
     """
     path = Path(path)
+    if not _is_store_here(path) and in_child.has_open(path):
+        return in_child.ChildSource(path)
     head = _read_head(path)
     if head[_DUCKDB_MAGIC_AT:].startswith(_DUCKDB_MAGIC):
         from workbench.recordings.sources.workbench_duckdb import WorkbenchSource
@@ -37,12 +40,19 @@ def open_source(path: str | Path) -> Source:
     raise NotADatabase(path, "unknown content")
 
 
-def _read_head(path: Path) -> bytes:
+def _is_store_here(path: Path) -> bool:
     from workbench.store.opening import is_open_here  # and with it duckdb, which only sources need
 
     try:
+        return is_open_here(path)
+    except (OSError, ValueError):  # no such file, or no path at all: said below
+        return False
+
+
+def _read_head(path: Path) -> bytes:
+    try:
         # Closing a second descriptor of a store that is open here would drop DuckDB's lock on it: do not look into it.
-        if is_open_here(path):
+        if _is_store_here(path):
             return bytes(_DUCKDB_MAGIC_AT) + _DUCKDB_MAGIC
         with path.open("rb") as file:
             return file.read(4096)

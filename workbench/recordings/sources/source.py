@@ -99,7 +99,7 @@ def _frame(columns: list[str], rows: list[tuple[Any, ...]]) -> pd.DataFrame:
 
     frame = pd.DataFrame.from_records(rows, columns=columns)
     for place, values in enumerate(zip(*rows, strict=True)):
-        if None in values and all(value is None or type(value) is int for value in values):
+        if {type(value) for value in values} == {int, type(None)}:
             # Otherwise they would become floats, and an id that is not there NaN.
             frame.isetitem(place, pd.array(values, dtype="Int64"))
     return frame

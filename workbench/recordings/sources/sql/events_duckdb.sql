@@ -3,24 +3,25 @@
 CREATE TEMP VIEW events AS
 SELECT
     instance_id, execution_id, turn, event_id, event_type AS type,
-    try_cast(found ->> '$.timestamp_ms' AS BIGINT) AS at_ms,
-    try_cast(found ->> '$.source_event_id' AS BIGINT) AS source_event_id,
-    found ->> '$.name' AS name,
-    found ->> '$.version' AS version,
-    found ->> '$.input' AS input,
-    found ->> '$.result' AS result,
-    found ->> '$.data' AS data,
-    found ->> '$.output' AS output,
-    found ->> '$.details' AS details,
-    found ->> '$.reason' AS reason,
-    found ->> '$.key' AS key,
-    found ->> '$.value' AS value,
-    found ->> '$.status' AS custom_status,
-    try_cast(found ->> '$.fire_at_ms' AS BIGINT) AS fire_at_ms,
-    found ->> '$.instance' AS child_instance,
-    coalesce(found ->> '$.kv_cleared' = 'true', FALSE) AS kv_cleared,
+    {number timestamp_ms of h} AS at_ms,
+    {number source_event_id of h} AS source_event_id,
+    {text name} AS name,
+    {text version} AS version,
+    {text input} AS input,
+    {text result} AS result,
+    {text data} AS data,
+    {text output} AS output,
+    {text details} AS details,
+    {text reason} AS reason,
+    {text key} AS key,
+    {text value} AS value,
+    {text status} AS custom_status,
+    {number fire_at_ms of h} AS fire_at_ms,
+    {text instance} AS child_instance,
+    coalesce({text kv_cleared} = 'true', FALSE) AS kv_cleared,
     strlen(event_data) AS bytes,
+    instance_id || '@' || execution_id || '.' || turn || CASE WHEN event_type IN ({operations}) THEN '.' || row_number()
+        OVER (PARTITION BY instance_id, execution_id, turn, event_type IN ({operations}) ORDER BY event_id)
+    ELSE '' END AS moment,
     event_data AS json
-FROM (
-    SELECT *, CASE WHEN json_valid(event_data) THEN event_data::JSON END AS found FROM {file}.history
-);
+FROM {file}.history h;

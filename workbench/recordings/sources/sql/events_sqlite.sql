@@ -1,11 +1,13 @@
 -- One row an event, the fields of its JSON as columns; a row that is no JSON keeps its id, type and text.
--- {text name} is a field as text; {turn} is the stored number, or a count of the boundaries that order and times show
--- (see recordings/turns.py).
+-- {text name} and {number name of row} are fields of the JSON. {turn} is the stored number, or a count of the boundaries that order and times
+-- show (see recordings/turns.py). Turns are counted over narrow rows in the order of the primary key, without a sort;
+-- the wide text is fetched only for the rows that a query keeps.
 
 CREATE TEMP VIEW events AS
 SELECT
-    instance_id, execution_id, turn, event_id, type, at_ms,
-    CASE WHEN valid THEN json_extract(event_data, '$.source_event_id') END AS source_event_id,
+    n.instance_id, n.execution_id, n.turn, n.event_id, n.type,
+    {number timestamp_ms of h} AS at_ms,
+    {number source_event_id of h} AS source_event_id,
     {text name} AS name,
     {text version} AS version,
     {text input} AS input,
@@ -17,29 +19,32 @@ SELECT
     {text key} AS key,
     {text value} AS value,
     {text status} AS custom_status,
-    CASE WHEN valid THEN CAST(json_extract(event_data, '$.fire_at_ms') AS INTEGER) END AS fire_at_ms,
+    {number fire_at_ms of h} AS fire_at_ms,
     {text instance} AS child_instance,
-    CASE WHEN valid THEN coalesce(json_extract(event_data, '$.kv_cleared'), 0) = 1 ELSE 0 END AS kv_cleared,
+    CASE WHEN json_valid(event_data) THEN coalesce(json_extract(event_data, '$.kv_cleared'), 0) = 1 ELSE 0 END
+        AS kv_cleared,
     length(CAST(event_data AS BLOB)) AS bytes,
+    n.instance_id || '@' || n.execution_id || '.' || n.turn || CASE WHEN n.type IN ({operations}) THEN '.' || (
+        SELECT count(*) FROM {file}.history x
+        WHERE x.instance_id = n.instance_id AND x.execution_id = n.execution_id
+          AND x.event_id BETWEEN n.turn_begins AND n.event_id AND x.event_type IN ({operations})
+    ) ELSE '' END AS moment,
     event_data AS json
 FROM (
-    SELECT instance_id, execution_id, event_id, type, at_ms, valid, event_data, {turn} AS turn
+    SELECT
+        place, instance_id, execution_id, event_id, type,
+        {turn} AS turn,
+        coalesce(max(CASE WHEN begins THEN event_id END) OVER so_far, 0) AS turn_begins
     FROM (
         SELECT
-            *,
-            lag(arrives) OVER known_before AS arrived_before,
-            lag(at_ms) OVER known_before AS before_ms
-        FROM (
-            SELECT
-                *,
-                event_type AS type,
-                event_type IN ({known}) AS known,
-                event_type IN ({arrivals}) AS arrives,
-                json_valid(event_data) AS valid,
-                CASE WHEN json_valid(event_data) THEN CAST(json_extract(event_data, '$.timestamp_ms') AS INTEGER) END
-                    AS at_ms
-            FROM {file}.history
-        )
-        WINDOW known_before AS (PARTITION BY instance_id, execution_id, event_type IN ({known}) ORDER BY event_id)
+            h.rowid AS place, h.instance_id, h.execution_id, h.event_id, h.event_type AS type,
+            {stored_turn} AS stored_turn,
+            {begins} AS begins
+        FROM {file}.history h
+        LEFT JOIN {file}.history p
+          ON p.instance_id = h.instance_id AND p.execution_id = h.execution_id AND p.event_id = h.event_id - 1
+        ORDER BY h.instance_id, h.execution_id, h.event_id
     )
-);
+    WINDOW so_far AS (PARTITION BY instance_id, execution_id ORDER BY event_id)
+) n
+JOIN {file}.history h ON h.rowid = n.place;

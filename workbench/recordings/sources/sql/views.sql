@@ -50,44 +50,36 @@ FROM (
     GROUP BY instance_id, execution_id, turn
 );
 
-CREATE TEMP VIEW numbered_operations AS
-SELECT *, instance_id || '@' || execution_id || '.' || turn || '.' || number AS moment
-FROM (
-    SELECT *, row_number() OVER (PARTITION BY instance_id, execution_id, turn ORDER BY event_id) AS number
-    FROM events WHERE type IN ({operations})
-);
-
 -- What the code did, in order. Of activities, timers and sub-orchestrations, `answered_by` is the event that completed
 -- them, NULL while they are outstanding.
 CREATE TEMP VIEW operations AS
 SELECT
     o.instance_id, o.execution_id, o.turn, o.event_id, o.type, o.name, o.key, o.value, o.input, o.version,
-    o.child_instance, o.custom_status, o.fire_at_ms, o.at_ms,
-    a.event_id AS answered_by,
-    a.turn AS answered_in_turn,
-    a.at_ms - o.at_ms AS waited_ms,
-    o.moment
-FROM numbered_operations o
-LEFT JOIN (
-    SELECT instance_id, execution_id, source_event_id, min(event_id) AS event_id, min(turn) AS turn, min(at_ms) AS at_ms
-    FROM events WHERE type IN ({completions})
-    GROUP BY instance_id, execution_id, source_event_id
-) a ON a.instance_id = o.instance_id AND a.execution_id = o.execution_id AND a.source_event_id = o.event_id;
+    o.child_instance, o.custom_status, o.fire_at_ms, o.at_ms, o.answered_by, {number timestamp_ms of a} - o.at_ms AS waited_ms, o.moment
+FROM (
+    SELECT *, (
+        SELECT min(a.event_id) FROM {file}.history a
+        WHERE a.instance_id = e.instance_id AND a.execution_id = e.execution_id AND a.event_id > e.event_id
+          AND a.event_type IN ({completions}) AND {number source_event_id of a} = e.event_id
+    ) AS answered_by
+    FROM events e WHERE type IN ({operations})
+) o
+LEFT JOIN {file}.history a
+  ON a.instance_id = o.instance_id AND a.execution_id = o.execution_id AND a.event_id = o.answered_by;
 
 -- What woke the code or reached it: `text` is the input, result, data or reason that came with it.
 CREATE TEMP VIEW arrivals AS
 SELECT
     instance_id, execution_id, turn, event_id, type, name, source_event_id,
     coalesce(result, data, input, reason) AS text,
-    details, at_ms,
-    instance_id || '@' || execution_id || '.' || turn AS moment
+    details, at_ms, moment
 FROM events WHERE type IN ({arrivals});
 
 -- Every write and clear of a key; one that clears all keys has no key.
 CREATE TEMP VIEW kv_writes AS
 SELECT
     instance_id, execution_id, turn, event_id, type, key, value, {bytes_of_value} AS value_bytes, at_ms, moment
-FROM numbered_operations WHERE type IN ({kv_events});
+FROM events WHERE type IN ({kv_events});
 
 -- The keys that hold a value after each turn, as the events here tell it: what a client reads there.
 CREATE TEMP VIEW kv_by_turn AS
