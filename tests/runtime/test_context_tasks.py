@@ -371,4 +371,6 @@ def test_a_value_of_another_instance_that_is_no_json_is_raised_at_the_yield() ->
     driven = drive(yields(lambda ctx: ctx.get_kv_value_from_instance_typed("other", "k")))
     driven.turn(driven.completed(2, "{"))
     assert driven.last.output is not None
-    assert driven.last.output.startswith("KVDecodeError: the value of key 'k' cannot be read as asked: ")
+    assert driven.last.output.startswith(
+        "KVDecodeError: Typed deserialization error: the value of key 'k' cannot be read as asked: "
+    )

@@ -13,6 +13,7 @@ from workbench.runtime import messages as ms
 from workbench.runtime import payload
 from workbench.runtime.clock import Clock, ManualClock
 from workbench.runtime.code import type_and_message
+from workbench.runtime.errors import StoreError
 from workbench.runtime.poison import poisoned_activity, retry_delay_ms
 from workbench.runtime.provider import ActivityClaim, Provider
 from workbench.runtime.registry import Registry
@@ -202,7 +203,10 @@ class ActivityRunner:
         asked = payload.load(work.input)
         if not isinstance(asked, dict) or not {"instance_id", "key"} <= asked.keys():
             raise ValueError(f"Invalid get_kv_value input: {work.input}")
-        value = self._provider.get_kv_value(str(asked["instance_id"]), str(asked["key"]))
+        try:
+            value = self._make_client().get_kv_value(str(asked["instance_id"]), str(asked["key"]))
+        except Exception as error:
+            raise StoreError(f"Client error: {error}") from error
         return payload.dump("a value", value)
 
 

@@ -408,10 +408,11 @@ class OrchestrationContext:
         return older
 
     def get_kv_value_from_instance(self, instance_id: str, key: str) -> ActivityTask:
-        """Read a key of another instance (a system activity); yields the value, or None."""
+        """Read a key of another instance as it is when the activity runs (spec 001); yields the value, or None."""
         text = payload.dump("the input of a cross-instance read", {"instance_id": instance_id, "key": key})
+        task = self._made(ActivityTask(GET_KV_VALUE, text))
         self._journal.measure("duroxide.kv.get_remote", None, "", {})
-        return self._made(ActivityTask(GET_KV_VALUE, text))
+        return task
 
     def get_kv_value_from_instance_typed(
         self,
@@ -421,7 +422,8 @@ class OrchestrationContext:
     ) -> ActivityTask:
         """Read a key of another instance as JSON; raises `KVDecodeError` at the yield if it is not as asked."""
         task = self.get_kv_value_from_instance(instance_id, key)
-        task.convert = lambda text: None if text is None else decode_kv(str(key), str(text), type)
+        opening = "Typed deserialization error: "
+        task.convert = lambda text: None if text is None else decode_kv(str(key), str(text), type, opening)
         return task
 
     # Logging.
@@ -450,13 +452,13 @@ class OrchestrationContext:
 _Task = TypeVar("_Task", bound=Task)
 
 
-def decode_kv(key: str, text: str, type: Any = None) -> Any:  # noqa: A002
-    """A stored value as JSON, checked against `type` if given; raises `KVDecodeError`."""
+def decode_kv(key: str, text: str, type: Any = None, opening: str = "") -> Any:  # noqa: A002
+    """A stored value as JSON, checked against `type` if given; raises `KVDecodeError`, its text after `opening`."""
     try:
         value = payload.load_strict(text)
         return value if type is None else msgspec.convert(value, type)
     except (ValueError, RecursionError) as error:
-        raise KVDecodeError(key, str(error)) from None
+        raise KVDecodeError(key, str(error), opening) from None
 
 
 def _whole(what: str, value: object, least: int, most: int | None = None) -> int:

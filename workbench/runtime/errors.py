@@ -208,9 +208,9 @@ class DidNotComeBack(WorkbenchError):
 class KVDecodeError(WorkbenchError, ValueError):
     """A stored value is not JSON, or not of the type that was asked for."""
 
-    def __init__(self, key: str, reason: str) -> None:
+    def __init__(self, key: str, reason: str, opening: str = "") -> None:
         self.key = key
-        super().__init__(f"the value of key {key!r} cannot be read as asked: {reason}")
+        super().__init__(f"{opening}the value of key {key!r} cannot be read as asked: {reason}")
 
 
 class NotATask(WorkbenchError, TypeError):

@@ -7,6 +7,7 @@ from typing import Any
 from tests.specification.running import INSTANCE, Flow, output, register, run, settle, start
 from workbench import Workbench
 from workbench.runtime.context import OrchestrationContext as Context
+from workbench.runtime.errors import KVDecodeError
 
 
 def writes(key: str, value: str) -> Flow:
@@ -54,6 +55,44 @@ def test_kv_get_value_from_instance_typed_e2e(wb: Workbench) -> None:
 
     run(wb, writer, instance_id="writer")
     assert output(wb, reader) == [6, None]
+
+
+def test_kv_get_value_from_instance_typed_wrong_type(wb: Workbench) -> None:
+    """Spec 001: an error that begins with these words, the same live and on every replay; the code may go on."""
+
+    def writer(ctx: Context, _: None) -> Any:
+        ctx.set_kv_value("number", "1")
+        ctx.set_kv_value("broken", "{")
+        yield ctx.schedule_activity("Noop")
+
+    def reader(ctx: Context, _: None) -> Any:
+        errors = []
+        for key, kind in (("number", str), ("broken", None)):
+            try:
+                yield ctx.get_kv_value_from_instance_typed("writer", key, kind)
+            except KVDecodeError as error:
+                errors.append(str(error))
+        ctx.set_kv_value("errors", str(errors))
+        yield ctx.schedule_activity("Noop")
+        return errors
+
+    run(wb, writer, instance_id="writer")
+    errors = output(wb, reader)
+    begins = "Typed deserialization error: the value of key "
+    assert [text[: len(begins) + 8] for text in errors] == [f"{begins}'number'", f"{begins}'broken'"]
+
+
+def test_kv_get_value_from_instance_that_the_store_refuses(wb: Workbench) -> None:
+    """Spec 001: "Client error"; half a character can be asked for in JSON, and no store has it."""
+
+    def reader(ctx: Context, _: None) -> Any:
+        try:
+            yield ctx.get_kv_value_from_instance("writer", "\ud800")
+        except Exception as error:
+            return str(error)
+
+    call = "Activity '__duroxide_syscall:get_kv_value' call failed: "
+    assert str(output(wb, reader)).startswith(f"{call}StoreError: Client error: ")
 
 
 def test_kv_get_value_from_instance_replay_safe(wb: Workbench) -> None:
