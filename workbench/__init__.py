@@ -9,7 +9,7 @@ from workbench.runtime.version import VERSION
 __version__ = VERSION
 
 if TYPE_CHECKING:
-    from workbench.recordings import Recording, open_source
+    from workbench.recordings import Recording, check, corpus, open_source
     from workbench.run import Run
     from workbench.runtime.client import Client
     from workbench.runtime.clock import ManualClock, SystemClock
@@ -32,6 +32,8 @@ _HOMES = {
     "SystemClock": "workbench.runtime.clock",
     "Workbench": "workbench.session",
     "WorkbenchError": "workbench.runtime.errors",
+    "check": "workbench.recordings",
+    "corpus": "workbench.recordings",
     "open_source": "workbench.recordings",
 }
 
@@ -48,6 +50,8 @@ __all__ = [
     "SystemClock",
     "Workbench",
     "WorkbenchError",
+    "check",
+    "corpus",
     "open_source",
 ]
 

@@ -1,24 +1,26 @@
-"""The command `workbench`: run the bug and its fix, print a history turn by turn, open the lab."""
+"""The command `workbench`: run the bug and its fix, print a history turn by turn, check many, open the lab."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from workbench.examples import counter, noop
-from workbench.recordings import Recording, open_source
+from workbench.recordings import Recording, check, open_source
+from workbench.recordings.code_files import load_codes, load_function
+from workbench.recordings.corpus_files import files
 from workbench.recordings.replay import Replay
 from workbench.run import Outcome
 from workbench.runtime.errors import WorkbenchError
 from workbench.runtime.kv import DELTA, PER_TURN, KVModel
 from workbench.session import Workbench
+from workbench.views import report_files
 
 ROUNDS = 5
 DIVERGED_EXIT, USAGE_EXIT = 1, 2
@@ -52,9 +54,10 @@ def _parser() -> argparse.ArgumentParser:
     replay = commands.add_parser("replay", help="print a recorded history turn by turn, against code if given")
     replay.add_argument("file", help="a duroxide SQLite database, a workbench DuckDB file, or a JSON recording")
     replay.add_argument("instance", nargs="?", help="the instance; without it the instances are listed")
-    replay.add_argument("--code", metavar="MODULE:FUNCTION", help="the orchestration to replay it against")
+    replay.add_argument("--code", metavar="MODULE:FUNCTION", help="the orchestration (or FILE.py:FUNCTION)")
     replay.add_argument("--kv-model", choices=[DELTA, PER_TURN], help="the KV model to replay it on")
     replay.set_defaults(run=_replay)
+    check_parser(commands)
     lab = commands.add_parser("lab", help="open JupyterLab on a copy of the notebooks")
     lab.add_argument("--folder", default="workbench-notebooks", help="where the copy goes (default: %(default)s)")
     lab.add_argument("jupyter", nargs="*", help="more arguments for JupyterLab, after --, e.g. -- --no-browser")
@@ -100,7 +103,7 @@ def _replay(options: argparse.Namespace) -> int:
             print(source.text())
             return 0
         recording = source.recording(options.instance)
-    code = None if options.code is None else _load_code(options.code)
+    code = None if options.code is None else load_function(options.code)
     replay = recording.replay(code, kv_model=options.kv_model)
     _print_replay(recording, replay)
     bad = replay.verdict in ("diverged", "did not come back", "different outcome", "damaged history")
@@ -116,19 +119,60 @@ def _print_replay(recording: Recording, replay: Replay) -> None:
     print(replay.text() if replay.damage else repr(replay))
 
 
-def _load_code(place: str) -> Callable[..., Any]:
-    module_name, _, function_name = place.partition(":")
-    if not module_name or not function_name:
-        raise WorkbenchError(f"--code takes MODULE:FUNCTION, such as flows:order_flow, not {place!r}")
-    sys.path.insert(0, str(Path.cwd()))
+# check
+
+
+def check_parser(commands: Any) -> None:
+    """The command `check`."""
+    parser = commands.add_parser(
+        "check",
+        help="replay recorded histories against changed code: which instances can go on with it",
+        description=(
+            "Replay every recording of the sources against code. Exit code 0: all can go on with it; 1: some cannot; "
+            "2: the command cannot be carried out, as without recordings."
+        ),
+    )
+    parser.add_argument(
+        "sources", nargs="+", metavar="SOURCE", help="databases, stores, JSON recordings; also 'x/*.json'"
+    )
+    parser.add_argument(
+        "--code",
+        action="append",
+        required=True,
+        metavar="[NAME[@VERSION]=]CODE",
+        help=(
+            "MODULE:FUNCTION or FILE.py:FUNCTION for every recording; MODULE or FILE.py for its functions by name; "
+            "with NAME= the code of that orchestration, with NAME@VERSION= one version of it (may be repeated)"
+        ),
+    )
+    parser.add_argument("--strict", action="store_true", help="timer delays, status texts and child ids must be equal")
+    parser.add_argument("--missing-code", action="store_true", help="recordings without code do not fail the check")
+    parser.add_argument("--kv-model", choices=[DELTA, PER_TURN], help="the KV model to replay them on")
+    parser.add_argument("--junit", metavar="FILE", help="write the result as JUnit XML")
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON")
+    parser.set_defaults(run=_check)
+
+
+def _check(options: argparse.Namespace) -> int:
+    report = check(
+        files(options.sources),
+        load_codes(options.code),
+        strict=options.strict,
+        missing_code=options.missing_code,
+        kv_model=options.kv_model,
+    )
+    for name, content in ((options.junit, report_files.junit_xml), (options.json, report_files.report_json)):
+        if name is not None:
+            _write(Path(name), content(report))
+    print(report.text())
+    return 0 if report.passed else DIVERGED_EXIT
+
+
+def _write(path: Path, text: str) -> None:
     try:
-        module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise WorkbenchError(f"module {module_name!r} cannot be imported: {error}") from None
-    function = getattr(module, function_name, None)
-    if not callable(function):
-        raise WorkbenchError(f"module {module_name!r} has no function {function_name!r}")
-    return function  # type: ignore[no-any-return]
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise WorkbenchError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 # lab
