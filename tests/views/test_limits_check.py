@@ -187,7 +187,7 @@ def test_one_turn_tells_no_rate(turns: tuple[Turn, ...]) -> None:
 
 def test_a_limit_that_is_reached_says_since_when(turns: tuple[Turn, ...]) -> None:
     assert at_rate(turns, 7, Bounds(6, 16384)) == "at the limit since turn 6"
-    assert at_rate(turns, 7, Bounds(4, 16384)) == "over the limit since turn 4"
+    assert at_rate(turns, 7, Bounds(4, 16384)) == "over the limit since turn 5"
 
 
 def test_of_what_has_ended_it_says_what_would_have_been(turns: tuple[Turn, ...]) -> None:

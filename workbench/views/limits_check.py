@@ -182,10 +182,10 @@ def forecast(turns: Sequence[Turn], measure: Measure) -> str:
     values, limit = measure.values, measure.limit
     last = turns[-1]
     if limit is not None and values[-1] >= limit:
-        since = next(at for at in range(len(values)) if all(value >= limit for value in values[at:]))
-        return (
-            f"{'over the limit' if is_over(measure, values[-1]) else 'at the limit'} since turn {name_of(turns[since])}"
-        )
+        beyond = is_over(measure, values[-1])
+        least = limit + 1 if beyond else limit
+        since = next(at for at in range(len(values)) if all(value >= least for value in values[at:]))
+        return f"{'over the limit' if beyond else 'at the limit'} since turn {name_of(turns[since])}"
     recent = _recent(turns, measure)
     span, gain = len(recent) - 1, recent[-1] - recent[0]
     if span < 1:
