@@ -25,10 +25,11 @@ def line(source: Source) -> str:
 def text(source: Source) -> str:
     """The line, and the instances as aligned text."""
     listing = source.listing()
+    warnings = [f"  ! {words.sentence(each)}" for each in source.warnings]
     if not listing:
-        return _line(source, listing)
+        return "\n".join([_line(source, listing), *warnings])
     table = layout.table([HEAD, *map(instance_row, listing[:MOST_ROWS])], right=(3, 4))
-    return "\n".join([_line(source, listing), *(f"  {each}" for each in table), *left_out(len(listing))])
+    return "\n".join([_line(source, listing), *(f"  {each}" for each in table), *left_out(len(listing)), *warnings])
 
 
 def html(source: Source) -> str:
@@ -38,7 +39,11 @@ def html(source: Source) -> str:
     css = ("mono", "mono", "fit", "right fit", "right fit", "mono")
     columns = [page.Column(head, each, is_head=at == 0) for at, (head, each) in enumerate(zip(HEAD, css, strict=True))]
     rows = [page.TableRow(instance_row(each)) for each in listing[:MOST_ROWS]]
-    more = [page.sentence(each.strip()) for each in left_out(len(listing))]
+    said = [
+        *(each.strip() for each in left_out(len(listing))),
+        *(f"! {words.sentence(each)}" for each in source.warnings),
+    ]
+    more = [page.sentence(each) for each in said]
     return page.rendering(page.head(name, what), page.row(page.part(page.table("Instances", columns, rows), *more)))
 
 

@@ -20,6 +20,8 @@ def answer(question: bytes) -> Answer:
         with open_source(Path(path)) as source:
             if what == "kind":
                 return Answer(kind=source.kind)
+            if what == "warnings":
+                return Answer(warnings=source.warnings)
             if what == "listing":
                 return Answer(listing=source.listing())
             if what == "recordings":

@@ -122,6 +122,14 @@ class DuroxideSource(Source):
             )
         return recording_of(stored)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """That the newest turns may be missing, when a file in write-ahead mode stands alone."""
+        log = f"{self.name}-wal"
+        if not self._reader.is_without_its_log():
+            return ()
+        return (f"there is no {log} beside it: if this is a copy of a database in use, copy that file too",)
+
     def query(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The column names and rows of a read-only query over the views, and duroxide's own tables."""
         with self._reader.reading() as connection:

@@ -29,6 +29,7 @@ class Answer(msgspec.Struct):
 
     error: str | None = None
     kind: str = ""
+    warnings: tuple[str, ...] = ()
     listing: list[InstanceRow] = []
     recordings: list[str] = []
     columns: list[str] = []
@@ -76,6 +77,11 @@ class ChildSource(Source):
                 raise UnknownInstance(instance_id, known)
         yield from map(decode, self._ask("recordings", *wanted).recordings)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What somebody who reads the file should know about it, as sentences."""
+        return self._ask("warnings").warnings
+
     def query(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The column names and rows of a read-only query over the views, and the file's own tables."""
         answer = self._ask("query", sql)
@@ -90,5 +96,8 @@ class ChildSource(Source):
         except (subprocess.SubprocessError, msgspec.DecodeError) as error:
             raise UnreadableFile(self.path, f"the process that reads it gave no answer: {error}") from error
         if answer.error is not None:
+            unreadable = str(UnreadableFile(self.path, ""))
+            if answer.error.startswith(unreadable):
+                raise UnreadableFile(self.path, answer.error.removeprefix(unreadable))
             raise StoreError(answer.error)
         return answer

@@ -55,6 +55,11 @@ class Source(Shown):
         """The column names and rows of a read-only query over the source's tables."""
         raise NotImplementedError
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What somebody who reads the file should know about it, as sentences."""
+        return ()
+
     def close(self) -> None:
         """Release what is held; harmless a second time."""
 

@@ -67,6 +67,10 @@ class SQLiteReader:
             self._copy.cleanup()
             self._copy = None
 
+    def is_without_its_log(self) -> bool:
+        """Whether the file is in write-ahead mode and no log lies beside it, as after a copy of the one file."""
+        return self._writes_ahead() and not self._path.with_name(f"{self._path.name}-wal").exists()
+
     def _connect(self) -> sqlite3.Connection:
         log, index, journal = (self._path.with_name(self._path.name + end) for end in ("-wal", "-shm", "-journal"))
         if self._writes_ahead():
