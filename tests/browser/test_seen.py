@@ -60,7 +60,7 @@ def test_every_text_has_enough_contrast(show: Open, name: str) -> None:
 def test_every_control_has_a_name_for_a_screen_reader(show: Open, name: str) -> None:
     at = show(name)
     if name == "live":
-        at.panel.get_by_role("checkbox", name="limits chart").check()
+        at.panel.get_by_role("checkbox", name="limits").check()
         expect(at.panel.get_by_role("img")).to_be_visible()
     assert UNNAMED.findall(at.panel.aria_snapshot()) == []
     for role, name_of_one in (
@@ -98,7 +98,7 @@ def test_hostile_texts_are_texts(show: Open, picture: Picture) -> None:
 
 def test_an_error_of_a_handler_is_shown_and_the_panel_goes_on(show: Open) -> None:
     at = show("live")
-    at.ask("setattr(panel, '_with_locals', lambda address: 1 / 0)")
+    at.ask("setattr(panel, '_on', panel._on._replace(with_locals=lambda address: 1 / 0))")
     at.panel.get_by_role("checkbox", name="locals").check()
     expect(at.panel.get_by_role("alert")).to_have_text("ZeroDivisionError: division by zero")
     at.panel.get_by_role("checkbox", name="locals").uncheck()

@@ -102,9 +102,9 @@ def test_switches_show_all_keys_locals_and_the_chart(show: Open, picture: Pictur
     at.press(at.panel.get_by_role("checkbox", name="all keys"), "Space")
     expect(at.panel).to_contain_text("Key-value store after turn 3")
     expect(at.panel).not_to_contain_text("changed keys")
-    at.panel.get_by_role("checkbox", name="limits chart").check()
+    at.panel.get_by_role("checkbox", name="limits").check()
     expect(at.panel.get_by_role("img")).to_have_attribute(
-        "alt", "keys and largest value over 3 turns; after the last one 1 of 10 keys, largest value 1 B of 16 KiB"
+        "alt", "keys, largest value, all keys and values, history over 3 turns"
     )
     picture(at, "stepper-chart")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipywidgets as widgets
 
 from tests.views.pages import Page
-from workbench.panels.extra import LimitsChart
 from workbench.panels.html_view import HtmlView
+from workbench.panels.limits import LimitsPart
 from workbench.panels.stepper import Stepper
 from workbench.panels.turn_panel import TurnPanel
 from workbench.views import page
@@ -58,6 +58,11 @@ def switched(panel: Stepper, label: str) -> widgets.Checkbox:
     return next(box for box, extra in panel._extras if extra.label == label)
 
 
+def limits_part(panel: Stepper) -> LimitsPart:
+    """The limits below the body."""
+    return next(extra for _, extra in panel._extras if isinstance(extra, LimitsPart))
+
+
 def chart(panel: Stepper) -> HtmlView:
-    """What the limits chart shows."""
-    return next(extra.root for _, extra in panel._extras if isinstance(extra, LimitsChart))
+    """What the chart of the limits shows, once they are switched on."""
+    return limits_part(panel)._chart

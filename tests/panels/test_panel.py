@@ -99,7 +99,7 @@ def test_nothing_goes_to_stderr_and_to_no_log(
         at = live(2).stepper
         at._bar.next.click()
         click(at, "key:counter")
-        switched(at, "limits chart").value = True
+        switched(at, "limits").value = True
         at._bar.number.set_state({"value": "no number"})
         at.close()
     assert capsys.readouterr() == ("", "")

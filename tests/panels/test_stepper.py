@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.panels.conftest import Live
-from tests.panels.reading import buttons, chart, click, current, marked_line, shown, switched, words
+from tests.panels.reading import buttons, chart, click, current, limits_part, marked_line, shown, switched, words
 from tests.views.making import COUNTER, ECHO, FLOW, RECORDINGS, read_modify_write, started, typed
 from tests.views.pages import Page
 from workbench.panels.stepper import Stepper
@@ -303,26 +303,24 @@ def test_without_code_there_is_no_line_and_no_local() -> None:
 
 def test_the_chart_is_drawn_when_it_is_asked_for_and_not_again_for_a_step(live: Open) -> None:
     at = live(3).stepper
-    assert chart(at) not in at._below.children
-    switched(at, "limits chart").value = True
+    assert limits_part(at).root not in at._below.children
+    switched(at, "limits").value = True
     picture = chart(at).html
     [image] = Page(picture).all("img")
     assert str(image.attributes["src"]).startswith("data:image/png;base64,")
-    assert image.attributes["alt"] == (
-        "keys and largest value over 3 turns; after the last one 1 of 10 keys, largest value 1 B of 16 KiB"
-    )
+    assert image.attributes["alt"] == ("keys, largest value, all keys and values, history over 3 turns")
     at.previous()
     assert chart(at).html is picture
     at.last()
     at.next()
     assert "over 4 turns" in chart(at).html
-    switched(at, "limits chart").value = False
-    assert chart(at) not in at._below.children
+    switched(at, "limits").value = False
+    assert limits_part(at).root not in at._below.children
 
 
 def test_the_chart_follows_the_theme(live: Open) -> None:
     at = live(2).stepper
-    switched(at, "limits chart").value = True
+    switched(at, "limits").value = True
     light = chart(at).html
     at._alert._receive(at._alert, {"dark": True}, [])
     assert chart(at).html != light

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import ipywidgets as widgets
 
-from workbench.panels.html_view import HtmlView
-from workbench.views import stepper
+from workbench.panels.limits import LimitsPart
+from workbench.panels.turn_key_table import KeyTablePart
 
 if TYPE_CHECKING:
     from workbench.panels.stepper import Stepper
@@ -36,24 +36,5 @@ class Extra(Protocol):
         ...
 
 
-class LimitsChart:
-    """Key count and largest value over the turns, with both limits."""
-
-    label = "limits chart"
-
-    def __init__(self, panel: Stepper) -> None:
-        self._panel = panel
-        self._drawn: tuple[object, bool] | None = None
-        self.root = HtmlView()
-        self.root.add_class("workbench-chart")
-
-    def show(self) -> None:
-        """Draw it again when there are other turns, or in another theme."""
-        turns, dark = self._panel.turns, self._panel.dark
-        if self._drawn is None or self._drawn[0] is not turns or self._drawn[1] != dark:
-            self.root.html = stepper.chart(turns, dark) if turns else ""
-            self._drawn = (turns, dark)
-
-
-EXTRAS: tuple[Callable[[Stepper], Extra], ...] = (LimitsChart,)
+EXTRAS: tuple[Callable[[Stepper], Extra], ...] = (KeyTablePart, LimitsPart)
 """What a stepper can show below its body, in the order of the switches."""

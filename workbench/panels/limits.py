@@ -39,6 +39,11 @@ class LimitsPart:
         self.growth: Growth = limits_over_turns.growth_of(())
         self.bounds = self.growth.bounds
         self._charted: object = None
+        self.root = widgets.VBox()
+
+    def _build(self) -> None:
+        """The widgets, when they are first needed: most steppers never show them."""
+        host = self._host
         self._boxes = {name: _box(label, about) for name, label, about in BOXES}
         for name, box in self._boxes.items():
             box.observe(host.guarded(self._typed(name)), "value")
@@ -49,10 +54,12 @@ class LimitsPart:
         self._body = HtmlView(on_focus=host.guarded(self._follow))
         self._chart = HtmlView()
         self._chart.add_class("workbench-chart")
-        self.root = widgets.VBox([controls, self._body, self._chart])
+        self.root.children = (controls, self._body, self._chart)
 
     def show(self) -> None:
         """Follow the host: its turns, the one that is looked at, its theme."""
+        if not self.root.children:
+            self._build()
         if self._host.turns is not self.growth.turns:
             kept, self.growth = self.growth, limits_over_turns.growth_of(self._host.turns)
             self.bounds = self.growth.bounds if self.bounds == kept.bounds else self.bounds

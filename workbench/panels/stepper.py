@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import ipywidgets as widgets
 
 from workbench.panels.extra import EXTRAS, Extra
+from workbench.panels.limits import LimitsPanel
 from workbench.panels.panel import close_tree
 from workbench.panels.turn_bar import switch
+from workbench.panels.turn_key_table import TurnKeyTable
 from workbench.panels.turn_panel import TurnPanel
 from workbench.runtime.errors import InstanceFinished
 from workbench.runtime.turn import Turn
 from workbench.showing import Steppable, Stepping
-from workbench.views import moments, relatives, stepper
+from workbench.views import moments, relatives, saved_page, stepper
 from workbench.views.addresses import find_address, follows, turn_at
 from workbench.views.look import BACK, Look, Picture
+from workbench.views.redaction import Redact
 
 
 class _Left(NamedTuple):
@@ -178,6 +182,36 @@ class Stepper(TurnPanel):
                 self._open(found)
         else:
             super()._follow(target)
+
+    # Beside it, and out of it.
+
+    def table(self) -> TurnKeyTable:
+        """A panel with a row a turn and a column a key, for another cell; it shares this one's focus."""
+        return TurnKeyTable(lambda: self.turns, self.focus)
+
+    def limits_panel(self) -> LimitsPanel:
+        """A panel of sizes over turns against limits that can be changed, for another cell; it shares the focus."""
+        return LimitsPanel(lambda: self.turns, self.focus)
+
+    def save_html(
+        self,
+        path: str | Path,
+        redact: Redact | None = None,
+        turns: range | None = None,
+    ) -> Path:
+        """Save all turns as one HTML page that needs no kernel and loads nothing; returns where it is.
+
+        `redact="values"` shows the size of every value in its place; a callable gets what a value is (a key of the
+        store, `input`, `result`, the name of a local …) and the value, and returns what to show: the value itself to
+        keep it, None for its size. Code, keys and names of orchestrations, activities, events and queues stay.
+        `turns` are those to save, counted from 1: `range(1, 501)`. As in the panel: locals and unchanged keys where
+        they are switched on. A page saved before is replaced. Raises `TooManyTurns` beyond 2,000 turns without
+        `turns`, `NotASavedPage` rather than overwrite another file.
+        """
+        with self._lock:
+            with_locals = self._on.with_locals if self._locals.value else None
+            look = self._look()
+            return saved_page.save(path, self.turns, look.turn, look.every_key, redact, turns, with_locals)
 
     # Showing.
 

@@ -29,6 +29,11 @@ class KeyTablePart:
         self.rows = range(0)
         self._address = ""
         self._shown: object = None
+        self.root = widgets.VBox()
+
+    def _build(self) -> None:
+        """The widgets, when they are first needed: most steppers never show them."""
+        host = self._host
         self._earlier = button("◀ Earlier turns", "Show the page of turns before")
         self._later = button("Later turns ▶", "Show the page of turns after")
         self._earlier.on_click(host.guarded(lambda _: self.turn_page(-PAGE_ROWS)))
@@ -36,10 +41,12 @@ class KeyTablePart:
         self._pages = widgets.HBox([self._earlier, self._later])
         self._pages.add_class("workbench-controls")
         self._table = HtmlView(on_focus=host.guarded(self._follow))
-        self.root = widgets.VBox([self._table, self._pages])
+        self.root.children = (self._table, self._pages)
 
     def show(self) -> None:
         """Follow the host: its turns, and the page that its focus stands on."""
+        if not self.root.children:
+            self._build()
         self.follow()
         columns = turn_key_table.columns_of(self.keys, self.rows, self._host.focus.key)
         with self._table.hold_sync():

@@ -85,6 +85,11 @@ class OperationsBefore(Sequence[Operation]):
         self._made = made
         self._count = count
 
+    @property
+    def made(self) -> OperationsMade:
+        """The list that they are the beginning of."""
+        return self._made
+
     def counts(self) -> Counts:
         """What they come to, whatever their number at the cost of the lines that made them."""
         return self._made.counts(self._count)

@@ -18,36 +18,44 @@ class Cell(NamedTuple):
 
 
 def grid(
-    caption: str, heads: Sequence[Cell], rows: Sequence[Sequence[Cell]], current: frozenset[str] = frozenset()
+    caption: str,
+    heads: Sequence[Cell],
+    rows: Sequence[Sequence[Cell]],
+    current: frozenset[str] = frozenset(),
+    is_live: bool = True,
 ) -> Html:
-    """The grid; the first cell of a row is its head. Tab reaches one cell of it, the arrow keys all others."""
-    head = element("tr", *(_cell("th", cell, current, "col") for cell in heads))
+    """The grid; the first cell of a row is its head. Tab reaches one cell of it, the arrow keys all others.
+
+    Without a panel around it, it is a plain table in a box that the keyboard can scroll.
+    """
+
+    def written(tag: str, cell: Cell, scope: str | None = None) -> Html:
+        """By hand rather than by `element`: a page has thousands of cells."""
+        attributes = f' scope="{scope}"' if scope else ""
+        if cell.css:
+            attributes += f' class="workbench-{cell.css}"'
+        if cell.whole is not None:
+            attributes += f' title="{escape(cell.whole)}"'
+        if cell.address:
+            attributes += ' tabindex="-1"' if is_live else ""
+            attributes += f' data-focus="{escape(cell.address)}"'
+            attributes += ' aria-current="true"' if cell.address in current else ""
+        return Html(f"<{tag}{attributes}>{escape(cell.text)}</{tag}>")
+
     body = [
-        element("tr", _cell("th", first, current, "row"), *(_cell("td", each, current) for each in others))
-        for first, *others in rows
+        element("tr", written("th", first, "row"), *(written("td", each) for each in others)) for first, *others in rows
     ]
     table = element(
         "table",
         element("caption", caption),
-        element("thead", head),
+        element("thead", element("tr", *(written("th", cell, "col") for cell in heads))),
         element("tbody", Html("".join(body))),
         css="table grid",
-        role="grid",
+        role="grid" if is_live else None,
     )
-    return element("div", table, css="scroll")
-
-
-def _cell(tag: str, cell: Cell, current: frozenset[str], scope: str | None = None) -> Html:
-    """Written out rather than by `element`: a page has thousands of them."""
-    written = f"<{tag}" + (f' scope="{scope}"' if scope else "")
-    if cell.css:
-        written += f' class="workbench-{cell.css}"'
-    if cell.whole is not None:
-        written += f' title="{escape(cell.whole)}"'
-    if cell.address:
-        marked = ' aria-current="true"' if cell.address in current else ""
-        written += f' tabindex="-1" data-focus="{escape(cell.address)}"{marked}'
-    return Html(f"{written}>{escape(cell.text)}</{tag}>")
+    if is_live:
+        return element("div", table, css="scroll")
+    return element("div", table, css="scroll", role="region", tabindex="0", aria_label=caption)
 
 
 def css() -> str:
@@ -57,6 +65,7 @@ def css() -> str:
 
 _RULES = """\
 .workbench .workbench-scroll{max-height:26em;overflow:auto;border:1px solid var(--workbench-line);border-radius:4px}
+.workbench.workbench .workbench-grid{width:auto;min-width:40%}
 .workbench.workbench .workbench-grid caption{padding:5px 10px}
 .workbench.workbench .workbench-grid :is(th,td){white-space:pre;padding:2px 12px 2px 8px;
 font-family:var(--workbench-mono);border-left:3px solid transparent}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
@@ -11,8 +12,13 @@ from workbench.views.markup import Html, element, escape
 _CSS: Final = {"Keyword": "keyword", "Word": "keyword", "String": "string", "Number": "literal", "Comment": "comment"}
 
 
-def coloured(lines: Sequence[str]) -> list[Html]:
-    """The lines as HTML, one piece each."""
+def coloured(lines: Sequence[str]) -> Sequence[Html]:
+    """The lines as HTML, one piece each; those of a function are kept, as every turn of it shows them."""
+    return _coloured(tuple(lines))
+
+
+@lru_cache(maxsize=64)
+def _coloured(lines: tuple[str, ...]) -> tuple[Html, ...]:
     pieces: list[list[Html]] = [[]]
     for css, tokens in groupby(_tokens("\n".join(lines)), key=lambda token: token[0]):
         for position, part in enumerate("".join(text for _, text in tokens).split("\n")):
@@ -20,7 +26,7 @@ def coloured(lines: Sequence[str]) -> list[Html]:
                 pieces.append([])
             if part:
                 pieces[-1].append(element("span", part, css=css) if css else escape(part))
-    return [Html("".join(each)) for each in pieces[: len(lines)]]
+    return tuple(Html("".join(each)) for each in pieces[: len(lines)])
 
 
 def _tokens(source: str) -> Iterator[tuple[str, str]]:

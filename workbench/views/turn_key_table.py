@@ -124,14 +124,16 @@ def table_lines(keys: TurnKeys, rows: range) -> list[str]:
     return [*layout.table(lines), *_left_out_in_words(keys, rows, columns)]
 
 
-def key_grid(keys: TurnKeys, rows: range, columns: KeyColumns, current: frozenset[str] = frozenset()) -> Html:
-    """A page as HTML; `current` are the addresses that are looked at."""
+def key_grid(
+    keys: TurnKeys, rows: range, columns: KeyColumns, current: frozenset[str] = frozenset(), is_live: bool = True
+) -> Html:
+    """A page as HTML; `current` are the addresses that are looked at. In what is not live no key moves around."""
     caption = f"What a client reads after each turn · {_extent(keys, rows)}"
     if not keys.changes:
         return page.part(page.title(caption), page.sentence(f"{_NO_KEYS[0].upper()}{_NO_KEYS[1:]}."))
     heads = [Cell("turn"), *(Cell(words.shown(key, LONGEST_CELL), key_address(key)) for key in columns.shown)]
     body = [_grid_row(keys.turns[position], columns.shown) for position in rows]
-    return page.part(grid(caption, heads, body, current), legend(), *_more_keys(columns.left_out))
+    return page.part(grid(caption, heads, body, current, is_live), legend(), *_more_keys(columns.left_out))
 
 
 def looked_at(turn: str, key: str | None) -> frozenset[str]:

@@ -17,6 +17,7 @@ from workbench.runtime.lines import Chain, Line, describe_line, is_library, is_n
 from workbench.runtime.reference_text import without_times
 from workbench.runtime.turn import Operation
 from workbench.views.characters import isolated, visible
+from workbench.views.masked import Masked
 
 LONGEST_VALUE = 42
 """Characters of a value that are shown; longer ones lose their middle."""
@@ -78,7 +79,7 @@ def _shortened(match: re.Match[str]) -> str:
 
 def byte_count(text: str) -> int:
     """How many UTF-8 bytes a text has; a lone surrogate counts as three."""
-    return len(text.encode("utf-8", "surrogatepass"))
+    return text.byte_count if isinstance(text, Masked) else len(text.encode("utf-8", "surrogatepass"))
 
 
 def sized(count: int) -> str:
