@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from workbench.recordings.report import CheckReport, CheckRow
 from workbench.views import layout, page, version_pin, words
 from workbench.views.differences import headline, outcome_difference_in_words, strict_difference_in_words
-from workbench.views.markup import Html, element
+from workbench.views.markup import Html, element, join
 from workbench.views.recording import damage_in_words
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 500
 """Rows of one table; the data frame has all."""
 MOST_GROUPS = 50
-HEAD = ("", "instance", "recorded", "code", "verdict", "what differs", "where", "duroxide")
+HEAD = ("", "instance", "recorded", "code", "verdict", "turn", "event", "what differs", "duroxide")
 
 
 def line(report: CheckReport) -> str:
@@ -91,16 +91,18 @@ def _who(row: CheckRow) -> str:
 
 
 def cells(row: CheckRow) -> tuple[str, ...]:
-    """A row in words, as the columns of `HEAD`."""
-    code = "" if row.code_version is None else words.shown(row.code_version)
+    """A row in words, as the columns of `HEAD`; what differs has the line of code below it."""
+    line_of_code = [element("span", where(row), css="mono")] if row.line is not None else []
+    differs = [what_differs(row)] if what_differs(row) else []
     return (
         "✓" if row.passed else "✗",
         words.shown(row.instance_id),
         f"{words.shown(row.orchestration)} {words.shown(row.recorded_version)}".strip(),
-        code,
-        verdict(row),
-        what_differs(row),
-        where(row),
+        "" if row.code_version is None else words.shown(row.code_version),
+        row.verdict,
+        row.turn or "",
+        "" if row.event is None else str(row.event),
+        join([*differs, *line_of_code], between=Html("<br>")),
         "" if row.reference is None or row.passed else _reference(row),
     )
 
@@ -169,17 +171,17 @@ def html(report: CheckReport) -> str:
     )
     name, _, what = line(report).partition(": ")
     snippet = pin(report)
-    lines: Sequence[str] = [element("pre", snippet, css="code")] if snippet else []
+    lines = [element("span", each, Html("\n")) for each in snippet.splitlines()]
     return page.rendering(
         page.head(name, what, *badge),
         *(page.row(page.part(_table(label, rows))) for label, rows in parts(report)),
         page.remarks(remarks(report)),
-        *(page.row(page.part(page.title("To do"), *lines)) for _ in lines),
+        *([page.row(page.part(page.title("To do"), element("pre", join(lines), css="code")))] if lines else []),
     )
 
 
 def _table(label: str, rows: Sequence[CheckRow]) -> Html:
-    css = ("sign", "mono", "mono", "mono", "fit", "break", "mono break", "fit")
+    css = ("sign", "mono whole", "mono", "mono whole", "", "mono whole", "right", "break", "")
     columns = [page.Column(head, each, is_head=at == 1) for at, (head, each) in enumerate(zip(HEAD, css, strict=True))]
     shown = [page.TableRow(cells(row), "" if row.passed else "removed") for row in rows[:MOST_ROWS]]
     more = f" (the first {MOST_ROWS:,} of {len(rows):,})" if len(rows) > MOST_ROWS else ""

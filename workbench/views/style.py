@@ -102,6 +102,7 @@ border:0;font-weight:400;white-space:normal;line-height:1.5;background:none;max-
 border-bottom:1px solid var(--workbench-line);vertical-align:bottom;white-space:nowrap}
 .workbench.workbench .workbench-table .workbench-sign{width:24px;padding-left:7px;padding-right:6px;font-weight:700;
 font-family:var(--workbench-mono);border-left:3px solid transparent;white-space:nowrap}
+.workbench.workbench .workbench-table .workbench-whole{white-space:nowrap}
 .workbench.workbench .workbench-table .workbench-right{text-align:right;white-space:nowrap;
 font-variant-numeric:tabular-nums}
 .workbench.workbench .workbench-table .workbench-mono{font-family:var(--workbench-mono)}
@@ -147,8 +148,8 @@ border-left-color:var(--workbench-removed)}
 .workbench .workbench-table .workbench-link[aria-current]{outline:1px solid var(--workbench-added);outline-offset:2px}
 .workbench .workbench-head .workbench-link[aria-current]{font-weight:700;color:var(--workbench-text)}
 .workbench-live .workbench-link{cursor:pointer}
-.workbench-live :is(.workbench-head,.workbench-after,caption,.workbench-note) .workbench-link{text-decoration:underline;
-text-decoration-color:var(--workbench-line);text-underline-offset:3px}
+.workbench-live :is(.workbench-head,.workbench-after,caption,.workbench-note) .workbench-link,
+.workbench-pinned .workbench-link{text-decoration:underline dotted;text-underline-offset:3px}
 .workbench-live .workbench-link:hover{text-decoration:underline}
 .workbench .workbench-strip{display:flex;flex-wrap:wrap;gap:4px;padding:0 14px 10px;align-items:center}
 .workbench .workbench-turn{display:inline-flex;gap:6px;justify-content:space-between;min-width:5.6em;
