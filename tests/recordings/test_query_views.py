@@ -19,9 +19,10 @@ from workbench.runtime.kv import Tables, apply_turn, client_view
 SOUND = [recorded(name) for name in ("P-01", "P-04", "P-09", "P-11", "P-12")]
 
 
-def store(folder: Path) -> Path:
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workbench store with two executions of one instance, a child, and a key that is cleared."""
-    path = folder / "store.duckdb"
+    path = tmp_path_factory.mktemp("made") / "store.duckdb"
     with Workbench(path) as wb:
 
         @wb.activity
@@ -50,14 +51,14 @@ def store(folder: Path) -> Path:
 
 
 @pytest.fixture(params=["duroxide SQLite", "workbench DuckDB", "JSON recording"])
-def sources(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Source]]:
+def sources(request: pytest.FixtureRequest, tmp_path: Path, store: Path) -> Iterator[list[Source]]:
     """Files of one kind."""
     if request.param == "duroxide SQLite":
         paths = SOUND
     elif request.param == "workbench DuckDB":
-        paths = [store(tmp_path)]
+        paths = [store]
     else:
-        with open_source(store(tmp_path)) as source:
+        with open_source(store) as source:
             source.recording("parent-1").to_json(tmp_path / "parent.json")
         paths = [tmp_path / "parent.json", FOLDER / "P-08_queue.json"]
     opened = [open_source(path) for path in paths]
@@ -122,11 +123,11 @@ def test_operations_name_what_answered_them(sources: list[Source]) -> None:
         }
 
 
-def test_a_moment_is_an_address_that_a_stepper_takes(tmp_path: Path) -> None:
-    with open_source(store(tmp_path)) as source:
+def test_a_moment_is_an_address_that_a_stepper_takes(store: Path) -> None:
+    with open_source(store) as source:
         (moment,) = source.query("SELECT moment FROM operations WHERE type = 'TimerCreated'")[1][0]
         stepper = source.recording("parent-1").stepper()
-        stepper.goto(moment.removeprefix("parent-1@"))
+        stepper.goto(moment)
         assert stepper.focus.address == "2.2.2"
         stepper.close()
 
@@ -162,8 +163,8 @@ def test_kv_by_turn_holds_what_a_client_read_after_each_turn(sources: list[Sourc
         assert sorted(rows) == sorted(expected)
 
 
-def test_value_bytes_are_bytes(tmp_path: Path) -> None:
-    with open_source(store(tmp_path)) as source:
+def test_value_bytes_are_bytes(tmp_path: Path, store: Path) -> None:
+    with open_source(store) as source:
         assert source.query("SELECT DISTINCT value_bytes FROM kv_writes WHERE key = 'kept'")[1] == [(2,)]
         source.recording("parent-1").to_json(tmp_path / "parent.json")
     with open_source(tmp_path / "parent.json") as source:
@@ -230,7 +231,7 @@ def test_the_file_behind_the_views_is_only_read(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_json_in_events_is_what_is_stored(tmp_path: Path) -> None:
-    with open_source(store(tmp_path)) as source:
+def test_json_in_events_is_what_is_stored(store: Path) -> None:
+    with open_source(store) as source:
         texts = [text for (text,) in source.query("SELECT json FROM events")[1]]
         assert all(json.loads(text)["instance_id"].startswith("parent-1") for text in texts)
