@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from workbench.runtime import events as ev
@@ -15,7 +16,7 @@ from workbench.runtime.clock import Clock, ManualClock
 from workbench.runtime.code import type_and_message
 from workbench.runtime.errors import StoreError
 from workbench.runtime.poison import poisoned_activity, retry_delay_ms
-from workbench.runtime.provider import ActivityClaim, Provider
+from workbench.runtime.provider import ActivityClaim, InstanceInfo, Provider
 from workbench.runtime.registry import Registry
 from workbench.runtime.tasks import GET_KV_VALUE, NEW_GUID, UTC_NOW
 from workbench.runtime.telemetry import activity_log
@@ -40,11 +41,8 @@ class ActivityContext:
     def __init__(
         self, work: ms.ActivityExecute, provider: Provider, worker_id: str, make_client: Callable[[], Client]
     ) -> None:
-        instance = provider.instance(work.instance)
         self.instance_id = work.instance
         self.execution_id = work.execution_id
-        self.orchestration_name = "" if instance is None else instance.orchestration
-        self.orchestration_version = "" if instance is None else instance.version
         self.activity_name = work.name
         self.worker_id = worker_id
         self.session_id = work.session_id
@@ -52,6 +50,20 @@ class ActivityContext:
         self._id = work.id
         self._provider = provider
         self._make_client = make_client
+
+    @cached_property
+    def _instance(self) -> InstanceInfo | None:
+        return self._provider.instance(self.instance_id)
+
+    @property
+    def orchestration_name(self) -> str:
+        """The orchestration that asked for it; empty when it is gone."""
+        return "" if self._instance is None else self._instance.orchestration
+
+    @property
+    def orchestration_version(self) -> str:
+        """The version of that orchestration."""
+        return "" if self._instance is None else self._instance.version
 
     def tag(self) -> str | None:
         """The tag that it was routed by."""
@@ -100,9 +112,7 @@ class ActivityRunner:
         now_ms = self._clock.now_ms()
         claims = self._provider.claim_activities(ACTIVITY_BATCH, now_ms, ACTIVITY_LOCK_MS, instance_id)
         chosen = next((each for each in claims if self._can_run(each.work.name)), None)
-        for other in claims:
-            if other is not chosen:
-                self._provider.abandon_activity(other, now_ms, keep_attempt=False)
+        self._give_back([each for each in claims if each is not chosen], now_ms)
         if chosen is None:
             return False
         self._run(chosen, worker_id)
@@ -133,8 +143,7 @@ class ActivityRunner:
             self._provider.abandon_activity(tried, self._clock.now_ms() + retry_delay_ms(tried.attempt_count))
             raise
         finally:
-            for claim in left:
-                self._provider.abandon_activity(claim, now_ms, keep_attempt=False)
+            self._give_back(left, now_ms)
             if done:
                 self._provider.complete_activities(done, self._clock.now_ms())
         return bool(claims)
@@ -162,13 +171,16 @@ class ActivityRunner:
         now_ms = self._clock.now_ms()
         claims = self._provider.claim_activities(ACTIVITY_BATCH, now_ms, ACTIVITY_LOCK_MS, instance_id)
         chosen = next((each for each in claims if each.work.id == event_id), None)
-        for other in claims:
-            if other is not chosen:
-                self._provider.abandon_activity(other, now_ms, keep_attempt=False)
+        self._give_back([each for each in claims if each is not chosen], now_ms)
         if chosen is None:
             return False
         self._provider.complete_activities([(chosen, outcome)], now_ms)
         return True
+
+    def _give_back(self, claims: Sequence[ActivityClaim], now_ms: int) -> None:
+        """Unlock what was claimed and not tried; the claim does not count as a try."""
+        if claims:
+            self._provider.abandon_activities(claims, now_ms, keep_attempt=False)
 
     def _can_run(self, name: str) -> bool:
         return name in _SYSTEM or name in self._registry.activity_names()

@@ -171,6 +171,13 @@ class Provider:
         """Give an activity back, visible from `visible_at_ms` on; `keep_attempt` says whether this try counts."""
         raise NotImplementedError
 
+    def abandon_activities(
+        self, claims: Sequence[ActivityClaim], visible_at_ms: int, keep_attempt: bool = True
+    ) -> None:
+        """Give many activities back, as `abandon_activity` does one; a store may do it in one transaction."""
+        for claim in claims:
+            self.abandon_activity(claim, visible_at_ms, keep_attempt)
+
     def enqueue(self, messages: Sequence[Message], now_ms: int, visible_at_ms: int | None = None) -> None:
         """Put messages into the queues of the instances they are addressed to."""
         raise NotImplementedError

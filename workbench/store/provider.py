@@ -126,9 +126,17 @@ class DuckDBProvider(Provider):
 
     def abandon_activity(self, claim: ActivityClaim, visible_at_ms: int, keep_attempt: bool = True) -> None:
         """Give an activity back, visible from `visible_at_ms` on; nothing happens when it is no longer ours."""
+        self.abandon_activities([claim], visible_at_ms, keep_attempt)
+
+    def abandon_activities(
+        self, claims: Sequence[ActivityClaim], visible_at_ms: int, keep_attempt: bool = True
+    ) -> None:
+        """Give activities back in one transaction; those that are no longer ours are left as they are."""
         store = self._store
+        if not claims:
+            return
         with store.writing() as cursor:
-            queues.abandon_activity(cursor, claim, visible_at_ms, keep_attempt)
+            queues.abandon_activities(cursor, claims, visible_at_ms, keep_attempt)
         store.changes.announce()
 
     def enqueue(self, messages: Sequence[Message], now_ms: int, visible_at_ms: int | None = None) -> None:

@@ -109,9 +109,10 @@ def complete_activities(
     return [claim for claim, _ in done if claim.lock_token not in held]
 
 
-def abandon_activity(cursor: Cursor, claim: ActivityClaim, visible_at_ms: int, keep_attempt: bool) -> None:
-    """Unlock an activity that is still ours."""
-    cursor.execute(_ABANDON_ACTIVITY, [visible_at_ms, 0 if keep_attempt else 1, claim.lock_token])
+def abandon_activities(cursor: Cursor, claims: Sequence[ActivityClaim], visible_at_ms: int, keep_attempt: bool) -> None:
+    """Unlock the activities that are still ours."""
+    tokens = [claim.lock_token for claim in claims]
+    cursor.execute(_ABANDON_ACTIVITIES, [visible_at_ms, 0 if keep_attempt else 1, tokens])
 
 
 def decode_rows(rows: Iterable[tuple[int, str]]) -> tuple[dict[int, Message], list[tuple[int, str]]]:
@@ -206,10 +207,10 @@ SELECT lock_token FROM worker_queue WHERE list_contains(?::TEXT[], lock_token) A
 
 _DELETE_ACTIVITIES = "DELETE FROM worker_queue WHERE list_contains(?::TEXT[], lock_token)"
 
-_ABANDON_ACTIVITY = """
+_ABANDON_ACTIVITIES = """
 UPDATE worker_queue
 SET lock_token = NULL, locked_until_ms = NULL, visible_at_ms = ?, attempt_count = attempt_count - ?
-WHERE lock_token = ?
+WHERE list_contains(?::TEXT[], lock_token)
 """
 
 _MARK_MESSAGES = """

@@ -130,3 +130,17 @@ def abandoned_activity_comes_back(provider: Provider) -> None:
     assert provider.claim_activities(1, NOW_MS + 49, LOCK_MS) == []
     [again] = provider.claim_activities(1, NOW_MS + 50, LOCK_MS)
     assert (again.work, again.attempt_count) == (claim.work, 2)
+
+
+@follows(CONTRACT, EVERY_STORE)
+def abandoned_activities_come_back_together(provider: Provider) -> None:
+    """In their order, the try not counted; one that is no longer ours is left with whoever has it."""
+    _with_activities(provider, "One", "Two", "Three")
+    claims = provider.claim_activities(3, NOW_MS, LOCK_MS)
+    later_ms = NOW_MS + LOCK_MS
+    [taken] = provider.claim_activities(1, later_ms, LOCK_MS)
+    provider.abandon_activities(claims, later_ms, keep_attempt=False)
+    again = provider.claim_activities(3, later_ms, LOCK_MS)
+    assert [(each.work, each.attempt_count) for each in again] == [(each.work, 1) for each in claims[1:]]
+    assert taken.attempt_count == 2
+    provider.abandon_activities([], later_ms)
