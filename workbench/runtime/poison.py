@@ -10,7 +10,7 @@ from workbench.runtime import events as ev
 from workbench.runtime import messages as ms
 from workbench.runtime.ending import parent_notice
 from workbench.runtime.errors import DamagedHistory
-from workbench.runtime.provider import ActivityClaim, Claim, Loaded, TurnCommit
+from workbench.runtime.provider import ActivityClaim, Claim, History, Loaded, TurnCommit
 from workbench.runtime.turn_making import start_message
 
 LONGEST_DELAY_MS = 60_000
@@ -35,15 +35,28 @@ def poisoned(claim: Claim, loaded: Loaded, max_attempts: int, now_ms: int) -> Tu
     execution_id = _execution_id(claim)
     where: dict[str, Any] = {"instance": claim.instance_id, "execution_id": execution_id}
     kind = {"Orchestration": where}
-    unknown = next((event for event in loaded.history.events if event.type not in ev.KNOWN_TYPES), None)
-    if unknown is not None:
-        what = f"a {unknown.type} of {unknown.duroxide_version}, a type that is not known here"
-        kind = {"FailedDeserialization": where | {"error": f"event {unknown.event_id} is {what}"}}
+    wrong = _wrong_row(loaded.history)
+    if wrong is not None:
+        kind = {"FailedDeserialization": where | {"error": wrong}}
     batch = "[" + ",".join(ms.encode_message(message) for message in claim.messages) + "]"
     history = loaded.history
     started = history.events[0] if history.events else None
     turn = history.turns[-1] + 1 if history.turns else 1
     return _failure(claim, _details(claim.attempt_count, max_attempts, kind, batch), started, turn, now_ms)
+
+
+def _wrong_row(history: History) -> str | None:
+    """The row that no replay gets past: of a type that is not known, or the outcome of nothing; None for none."""
+    made: set[int | None] = set()
+    for event in history.events:
+        if event.type not in ev.KNOWN_TYPES:
+            what = f"a {event.type} of {event.duroxide_version}, a type that is not known here"
+            return f"event {event.event_id} is {what}"
+        if event.type in ev.COMPLETIONS and event.source_event_id not in made:
+            return f"event {event.event_id} is the outcome of event {event.source_event_id}, which schedules nothing"
+        if event.type in ev.SCHEDULES:
+            made.add(event.event_id)
+    return None
 
 
 def unreadable(claim: Claim, error: DamagedHistory, max_attempts: int, now_ms: int) -> Poisoned:

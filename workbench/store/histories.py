@@ -8,10 +8,12 @@ from typing import Any
 import msgspec
 
 from workbench.runtime.errors import DamagedHistory
-from workbench.runtime.events import Event, decode_event
+from workbench.runtime.events import STARTED, Event, decode_event
 from workbench.runtime.provider import Claim, ExecutionInfo, History, InstanceInfo, Loaded
 from workbench.store.database import Cursor, columns
 from workbench.store.kv import KVTables
+
+MISSING = "missing"
 
 
 def load(cursor: Cursor, kv: KVTables, claims: Sequence[Claim]) -> list[Loaded]:
@@ -22,6 +24,9 @@ def load(cursor: Cursor, kv: KVTables, claims: Sequence[Claim]) -> list[Loaded]:
     histories = read_histories(
         cursor, [(claim.instance_id, 0 if claim.continued else claim.execution_id) for claim in claims]
     )
+    for claim, history in zip(claims, histories, strict=True):
+        if not claim.continued and len(history.events) < claim.last_event_id:
+            raise DamagedHistory(claim.instance_id, claim.execution_id, f"event {claim.last_event_id}", MISSING)
     return [Loaded(history, snapshots[claim.instance_id]) for claim, history in zip(claims, histories, strict=True)]
 
 
@@ -38,12 +43,20 @@ def read_histories(cursor: Cursor, executions: Sequence[tuple[str, int]]) -> lis
 
 
 def _history(instance_id: str, execution_id: int, rows: Sequence[tuple[Any, ...]]) -> History:
-    return History(
+    """Rows as a history; they are numbered from 1 without a hole and begin with the start, or it is damaged."""
+    for expected, (event_id, *_) in enumerate(rows, 1):
+        if event_id != expected:
+            raise DamagedHistory(instance_id, execution_id, f"event {expected}", MISSING)
+    history = History(
         events=tuple(_event(instance_id, execution_id, event_id, text) for event_id, text, _, _ in rows),
         texts=tuple(text for _, text, _, _ in rows),
         turns=tuple(turn for _, _, turn, _ in rows),
         refused=frozenset(turn for _, _, turn, refused in rows if refused),
     )
+    if history.events and history.events[0].type != STARTED:
+        reason = f"it begins with {history.events[0].type}, not with {STARTED}"
+        raise DamagedHistory(instance_id, execution_id, "event 1", reason)
+    return history
 
 
 def _event(instance_id: str, execution_id: int, event_id: int, text: str) -> Event:
