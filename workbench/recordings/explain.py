@@ -30,6 +30,7 @@ E = TypeVar("E", bound=Execution)
 
 SKIP_AT_MOST = 5
 DELTA_HELPS = 'use the delta model (kv_model="delta"): the same code replays this history there'
+SORT = "iterate in a fixed order, sorted(…) for a set: this turn was recorded making the same operations in another"
 DELTA_TOO = 'use the delta model (kv_model="delta"); this history differs there too, at another place'
 ENOUGH = 40
 """A guess under which so many operations line up needs no further proof."""
@@ -62,7 +63,7 @@ def explain(
 def _found(divergence: Divergence, laboratory: _Laboratory) -> Divergence:
     named = msgspec.structs.replace(divergence, impure=True) if laboratory.is_impure() else laboratory.named()
     if named.explaining_read is None:
-        return msgspec.structs.replace(named, to_do=_to_do(named))
+        return msgspec.structs.replace(named, to_do=((SORT,) if laboratory.is_reordered() else ()) + _to_do(named))
     healthy = laboratory.divergence_in_delta_model()
     if healthy is not None and _essence(healthy) == _essence(divergence):  # no poison had a part in it
         reads = tuple(msgspec.structs.replace(read, poisoned=False) for read in named.reads)
@@ -100,6 +101,14 @@ class _Laboratory:
         execution.close()
         again = execution.journal.divergence
         return again is None or _essence(again) != _essence(self._divergence)
+
+    def is_reordered(self) -> bool:
+        """Whether the same turn was recorded making this operation too, later among others of its kind and name."""
+        now = self._divergence.now
+        if now is None or now.kind not in ev.SCHEDULES:
+            return False
+        left = self._records[self._place : self._place + self._left_in_turn()]
+        return bool(left) and _same_name(left[0], now) and any(each.signature == now.signature for each in left[1:])
 
     def divergence_in_delta_model(self) -> Divergence | None:
         """Where the code parts from the record when its replay is seeded with the state at the execution's start."""
