@@ -1,13 +1,16 @@
-"""What holds for every test: an odd time zone, `--long`, and where chromium is."""
+"""What holds for every test: stores that agree with their histories, an odd time zone, `--long`, where chromium is."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.agreement import Watch, reason_to_disagree, watched
 
 BROWSER_TESTS = Path(__file__).parent / "browser"
 GET_CHROMIUM = "apt-get install -y --no-install-recommends chromium fonts-dejavu-core"
@@ -40,6 +43,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("long"):
             item.add_marker(pytest.mark.skip(reason="takes minutes: pytest --long"))
+
+
+@pytest.fixture(scope="session")
+def watch() -> Iterator[Watch]:
+    """Sees every store that a test opens."""
+    with watched() as watch:
+        yield watch
+
+
+@pytest.fixture(autouse=True)
+def stores_agree_with_their_histories(request: pytest.FixtureRequest, watch: Watch) -> Iterator[None]:
+    """`verify()` is clean for every store that the test used, unless it is marked `damages`."""
+    reason = reason_to_disagree(request.node)
+    yield
+    found = watch.take_found()
+    assert reason is not None or found == []
 
 
 @pytest.fixture(scope="session")

@@ -54,6 +54,7 @@ def test_repro_ends_without_a_word_when_nobody_reads_on(lines: int) -> None:
         assert running.wait(timeout=60) == cli.CLOSED_PIPE_EXIT
 
 
+@pytest.mark.damages("the first design is replaced by one that does not write")
 def test_repro_fails_when_the_first_design_does_not_poison(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

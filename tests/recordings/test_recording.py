@@ -246,6 +246,7 @@ def test_an_unknown_instance_of_a_live_store_is_named_with_those_there_are() -> 
     assert str(caught.value) == "there is no instance 'b'; instances here: 'a'"
 
 
+@pytest.mark.damages("a history row is overwritten")
 def test_a_history_that_a_live_store_refuses_is_recorded_as_damaged(tmp_path: Path) -> None:
     import duckdb
 

@@ -272,6 +272,7 @@ def test_a_turn_whose_lock_went_to_somebody_else_is_not_committed(with_code: Ins
     assert len(with_code.provider.pending_messages("i")) == 1
 
 
+@pytest.mark.damages("a history row is overwritten")
 def test_a_damaged_history_makes_no_turn_and_is_named(with_code: Instances) -> None:
     with_code.start("Waits")
     with_code.batch()

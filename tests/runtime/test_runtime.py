@@ -172,6 +172,7 @@ def test_an_activity_without_code_fails_its_orchestration_which_never_sees_it(pr
     assert status.error == "poison: activity Nobody#2 exceeded 4 attempts (max 3)"
 
 
+@pytest.mark.damages("a history row is overwritten")
 def test_a_damaged_history_is_given_up_after_a_bounded_number_of_tries_and_others_go_on(
     provider: DuckDBProvider,
 ) -> None:

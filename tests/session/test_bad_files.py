@@ -142,6 +142,7 @@ def wb(path: Path) -> Iterator[Workbench]:
         yield workbench
 
 
+@pytest.mark.damages("a history row is overwritten")
 def test_a_damaged_row_stops_its_instance_and_no_other(path: Path) -> None:
     with duckdb.connect(str(path)) as connection:
         connection.execute("UPDATE history SET event_data = '{oops' WHERE instance_id = 'one' AND event_id = 2")

@@ -82,16 +82,19 @@ def finish(path: Path, instance_id: str) -> tuple[str, Any]:
         return outcome.status, outcome.output
 
 
+@pytest.mark.damages("without healing the mixed table stays")
 def test_without_healing_an_instance_that_reads_a_key_before_it_writes_it_diverges(old_file: Path) -> None:
     upgraded(old_file, heal=False)
     assert finish(old_file, "ReadsFirst")[0] == "Failed"
 
 
+@pytest.mark.damages("without healing the mixed table stays")
 def test_without_healing_an_instance_that_writes_first_goes_on(old_file: Path) -> None:
     upgraded(old_file, heal=False)
     assert finish(old_file, "WritesFirst") == ("Completed", "2")
 
 
+@pytest.mark.damages("without healing the mixed table stays")
 def test_an_instance_that_failed_by_the_upgrade_can_be_restarted_and_completes(old_file: Path) -> None:
     upgraded(old_file, heal=False)
     finish(old_file, "ReadsFirst")
@@ -104,6 +107,7 @@ def test_an_instance_that_failed_by_the_upgrade_can_be_restarted_and_completes(o
         assert run.finish().output == "1"
 
 
+@pytest.mark.damages("version 1 kept no times, and without healing the mixed table stays")
 @pytest.mark.parametrize("heal", [True, False])
 def test_finished_instances_are_untouched(old_file: Path, heal: bool) -> None:
     upgraded(old_file, heal)
@@ -112,6 +116,7 @@ def test_finished_instances_are_untouched(old_file: Path, heal: bool) -> None:
         assert wb.run("done").status == "Completed"
 
 
+@pytest.mark.damages("version 1 kept no times")
 @pytest.mark.parametrize("name", list(CODE))
 def test_with_healing_every_instance_goes_on(old_file: Path, name: str) -> None:
     upgraded(old_file, heal=True)

@@ -97,6 +97,7 @@ def test_load_brings_no_history_when_the_messages_begin_the_next_execution(provi
     assert loaded.kv_snapshot["k"].value == "1"
 
 
+@pytest.mark.damages("a history row is overwritten")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

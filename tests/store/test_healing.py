@@ -31,6 +31,7 @@ def cleared_all(execution: int, event_id: int) -> ev.Event:
     return ev.new_event("a", execution, event_id, 10 * execution, ev.KV_ALL_CLEARED)
 
 
+@pytest.mark.damages("version 1 kept no times")
 @pytest.mark.parametrize("version", [1, 2])
 def test_opening_an_old_file_heals_what_is_mid_execution(tmp_path: Path, version: int) -> None:
     provider = DuckDBProvider(file_of_version(tmp_path / "flows.duckdb", version), "delta")
@@ -116,6 +117,7 @@ def test_what_cannot_be_healed_is_named_and_logged(tmp_path: Path, caplog: pytes
     provider.close()
 
 
+@pytest.mark.damages("without healing the mixed table stays")
 def test_without_healing_the_mixed_table_stays_and_verify_names_the_rows(tmp_path: Path) -> None:
     provider = DuckDBProvider(file_of_version(tmp_path / "flows.duckdb", 2), "delta", heal=False)
     assert provider.get_kv_tables("a").delta == {}

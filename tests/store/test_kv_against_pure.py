@@ -39,6 +39,7 @@ class Model:
         )
 
 
+@pytest.mark.damages("instances that have ended get more turns, which no dispatcher makes")
 @pytest.mark.parametrize("seed", range(8))
 def test_sql_equals_the_pure_functions(provider: DuckDBProvider, seed: int) -> None:
     random = Random(seed)

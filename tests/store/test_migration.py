@@ -136,6 +136,7 @@ def test_the_newest_version_is_the_last_file_there_is() -> None:
         schema_sql(NEWEST + 1)
 
 
+@pytest.mark.damages("the file is written by hand, its tables apart from its histories; version 1 kept no times")
 @pytest.mark.parametrize(
     ("version", "kv_model", "reached"),
     [(1, None, 2), (2, None, 2), (1, "per-turn", 2), (2, "per-turn", 2), (1, "delta", 3), (2, "delta", 3),
@@ -170,6 +171,7 @@ def assert_the_rest_is_as_it_was(provider: DuckDBProvider) -> None:
     assert (claim.last_event_id, claim.attempt_count) == (2, 2)
 
 
+@pytest.mark.damages("the file is written by hand, its tables apart from its histories; version 1 kept no times")
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_a_file_of_any_version_goes_on_working(tmp_path: Path, version: int) -> None:
     path = file_of_version(tmp_path / "flows.duckdb", version)
@@ -185,6 +187,7 @@ def test_a_file_of_any_version_goes_on_working(tmp_path: Path, version: int) -> 
         provider.close()
 
 
+@pytest.mark.damages("the file is written by hand, its tables apart from its histories; version 1 kept no times")
 def test_a_migration_that_fails_leaves_the_file_at_its_version(tmp_path: Path) -> None:
     path = file_of_version(tmp_path / "flows.duckdb", 1)
     with duckdb.connect(str(path)) as connection:
@@ -203,6 +206,7 @@ def test_a_migration_that_fails_leaves_the_file_at_its_version(tmp_path: Path) -
     provider.close()
 
 
+@pytest.mark.damages("the file is written by hand, its tables apart from its histories; version 1 kept no times")
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_migrated_file_survives_a_process_that_dies_right_after(tmp_path: Path, version: int) -> None:
     path = file_of_version(tmp_path / "flows.duckdb", version)

@@ -113,6 +113,7 @@ def test_d22_a_tombstone_of_a_key_that_never_was_shows_nowhere(delta: Workbench)
     assert delta.provider.get_kv_tables(INSTANCE).delta == {}
 
 
+@pytest.mark.damages("a history row is overwritten")
 @pytest.mark.parametrize("model", ["delta", "per-turn"])
 def test_d23_an_instance_with_a_damaged_history_can_be_asked_for_its_status(model: Any) -> None:
     """In the reference asking for the status of such an instance raises."""
