@@ -60,6 +60,78 @@ panel
 """
 VIEW_ONLY = RECORDED.replace(".replay(order_flow)", "")
 
+FAMILY = """
+from workbench import Workbench
+from workbench.runtime.errors import InstanceWaiting
+
+wb = Workbench()
+
+
+@wb.orchestration("Order")
+def order(ctx, attempt):
+    state = ctx.get_kv_value("state") or "new"
+    ctx.set_kv_value("state", f"{state}, paying")
+    paid = yield ctx.schedule_sub_orchestration("Payment", attempt)
+    yield ctx.schedule_activity("Note", paid)
+    yield ctx.wait_for_event("approval")
+    ctx.set_kv_value("state", f"approved {attempt}")
+    if attempt < 3:
+        yield ctx.continue_as_new(attempt + 1)
+    return paid
+
+
+@wb.orchestration("Payment")
+def payment(ctx, attempt):
+    ctx.set_kv_value("attempt", str(attempt))
+    yield ctx.schedule_timer(2 * 3_600_000 + 5 * 60_000)
+    return f"paid {attempt}"
+
+
+@wb.activity("Note")
+def note(ctx, text):
+    return text
+
+
+run = wb.start(order, 1, instance_id="order-42")
+run.turn()
+run.raise_event("approval", "too early")
+while run.status not in ("Completed", "Failed"):
+    try:
+        run.turn()
+    except InstanceWaiting:
+        run.raise_event("approval", "yes")
+panel = run.stepper()
+panel
+"""
+
+GROWING = """
+from workbench import Limits, Workbench
+
+wb = Workbench(limits=Limits(kv_keys=10))
+
+
+@wb.orchestration("Orders")
+def orders(ctx, count):
+    for n in range(count):
+        ctx.set_kv_value(f"order-{n % 8}", "paid " * (n + 1))
+        ctx.set_kv_value("last", str(n))
+        yield ctx.schedule_activity("Ship", n)
+    ctx.clear_kv_value("last")
+    return count
+
+
+@wb.activity("Ship")
+def ship(ctx, n):
+    return n
+
+
+run = wb.start(orders, 12)
+run.finish()
+"""
+LIMITS = GROWING + "panel = run.limits_panel()\npanel\n"
+TABLE = GROWING + "panel = run.key_table()\npanel\n"
+BELOW = GROWING + "panel = run.stepper()\npanel\n"
+
 HOSTILE = r"""
 from workbench import Workbench
 
@@ -96,6 +168,10 @@ CELLS = {
     "poisoning": POISONING,
     "recorded": RECORDED,
     "view only": VIEW_ONLY,
+    "family": FAMILY,
+    "limits": LIMITS,
+    "table": TABLE,
+    "below": BELOW,
     "hostile": HOSTILE,
     "busy": BUSY,
 }

@@ -16,6 +16,7 @@ from workbench.panels.turn_panel import TurnPanel
 from workbench.run import Run
 from workbench.runtime.limits import Limits
 from workbench.session import Workbench
+from workbench.views.markup import instance_address
 from workbench.views.poisoning import Pair
 
 LIMITS = Limits(kv_keys=100, kv_value_bytes=10_000_000, custom_status_bytes=10_000_000)
@@ -26,6 +27,10 @@ def flow(ctx, given):
         ctx.set_kv_value(text, text if seen is None else seen + text)
         yield ctx.schedule_activity("Noop", text)
     raise ValueError("".join(given))
+"""
+PARENT = """\
+def parent(ctx, names):
+    yield ctx.all([ctx.schedule_sub_orchestration_with_id("Child", each, each) for each in names])
 """
 TEXTS = {"short": [each for each in HOSTILE if len(each) < 100], "long": [each for each in HOSTILE if len(each) >= 100]}
 
@@ -91,6 +96,35 @@ def test_a_stepper_shows_it_as_text_wherever_one_looks(stepper: Stepper, texts: 
         check(stepper)
     click(stepper, "1.1.1")
     check(stepper)
+
+
+def test_the_address_that_a_stepper_shows_leads_back_to_its_moment(stepper: Stepper) -> None:
+    stepper.goto("1.1.1")
+    address = stepper.where().partition("@1.1.1 · ")[0] + "@1.1.1"
+    stepper.last()
+    stepper.goto(address)
+    assert stepper.focus.address == "1.1.1"
+
+
+def test_children_of_any_name_are_opened_by_what_is_clicked_and_left_again(texts: list[str]) -> None:
+    names = [each.replace("\0", "") for each in texts]
+    wb = Workbench(limits=LIMITS)
+    wb.orchestration("Child")(typed("def child(ctx, name):\n    yield ctx.wait_for_event(name)\n", "<child>"))
+    wb.orchestration("Parent")(typed(PARENT, "<parent>"))
+    run = wb.start("Parent", names)
+    run.turn()
+    with run.stepper() as at:
+        for name in names:
+            address = instance_address(name)
+            assert address in [each.attributes["data-focus"] for each in Page(shown(at)).focusable()]
+            click(at, address)
+            assert at.error is None
+            at.next()
+            assert at.turns[0].instance_id == name
+            check(at)
+            click(at, instance_address(run.instance_id))
+            check(at)
+            assert at.focus.address == "1.1"
 
 
 def test_a_stepper_finds_every_key_by_what_is_clicked(stepper: Stepper, texts: list[str]) -> None:

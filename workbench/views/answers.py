@@ -19,7 +19,7 @@ _HOW = {
     ev.CHILD_COMPLETED: "completed",
     ev.CHILD_FAILED: "failed",
 }
-_MAIL = {ev.EVENT_SUBSCRIBED: ev.EVENT_RECEIVED, ev.QUEUE_SUBSCRIBED: ev.QUEUE_MESSAGE}
+_WAITS = ev.SCHEDULES | ev.SUBSCRIPTIONS
 _CANCELS = {ev.EVENT_SUBSCRIPTION_CANCELLED, ev.QUEUE_SUBSCRIPTION_CANCELLED}
 
 
@@ -40,7 +40,9 @@ def asked_in(turns: Sequence[Turn], turn: Turn, arrival: ev.Event) -> tuple[Turn
         source = next(
             (made for made, mail in _mail(turns, turn, arrival.name) if mail.event_id == arrival.event_id), None
         )
-    return None if source is None else made_by(turns, turn.execution_id, source)
+    found = None if source is None else made_by(turns, turn.execution_id, source)
+    is_wait = found is not None and any(each.event_id == source and each.type in _WAITS for each in found[0].events)
+    return found if is_wait else None  # in a damaged history an outcome may name anything
 
 
 def made_by(turns: Sequence[Turn], execution_id: int, event_id: int) -> tuple[Turn, str] | None:
@@ -56,7 +58,7 @@ def made_by(turns: Sequence[Turn], execution_id: int, event_id: int) -> tuple[Tu
 def answers(turns: Sequence[Turn], turn: Turn) -> dict[int, Answer]:
     """What came of each operation of a turn that waits for something, by the id of its event."""
     made = {event.event_id: event for event in _made(turn)}
-    waiting = {event_id for event_id, event in made.items() if event.type in ev.SCHEDULES | ev.SUBSCRIPTIONS}
+    waiting = {event_id for event_id, event in made.items() if event.type in _WAITS}
     found: dict[int, Answer] = {}
     for name in {made[each].name for each in waiting if made[each].type in ev.SUBSCRIPTIONS}:
         for subscription, mail in _mail(turns, turn, name):

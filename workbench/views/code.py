@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain as chained
 from typing import Literal, NamedTuple
 
 from workbench.runtime.lines import Chain, Line, function_source, user_line
@@ -81,8 +82,9 @@ def code_part(turn: Turn, waiting: str, operation: Operation | None = None) -> H
         )
     diverged = turn.divergence is not None
     chain = turn.divergence.chain if turn.divergence is not None else turn.parked
-    last = next((each.chain for each in reversed((*turn.replayed, *turn.operations)) if each.chain), ())
-    stands = "diverged here" if diverged and chain else "parked here" if chain else "has ended"
+    last = next((each.chain for each in chained(reversed(turn.operations), reversed(turn.replayed)) if each.chain), ())
+    here = "diverged" if diverged else "raised" if turn.raised else "parked"
+    stands = f"{here} here" if chain else "has ended"
     local_values = turn.divergence.local_values if turn.divergence is not None else turn.parked_locals
     looked_at = None if operation is None else user_line(operation.chain)
     if operation is not None and looked_at is not None:

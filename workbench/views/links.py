@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from workbench.runtime import events as ev
 from workbench.runtime.turn import Turn
 from workbench.views import words
+from workbench.views.addresses import first_turn
 from workbench.views.answers import answers, asked_in
 from workbench.views.arrivals import arrival_with_id
 from workbench.views.markup import Html, focusable, instance_address, join
@@ -50,6 +51,18 @@ def arrived(turns: Sequence[Turn], turn: Turn) -> list[tuple[str, list[str]]]:
         told.append(join([arrival_with_id(turn, each) + lost, *([", ", link] if link else [])]))
     more = [f"and {len(others) - _SHOWN:,} more"] if len(others) > _SHOWN else []
     return [("arrived", [join([*told, *more], between=" · ")])]
+
+
+def following(turns: Sequence[Turn], turn: Turn) -> list[tuple[str, list[str]]]:
+    """Where a turn that ended its execution goes on: in the first turn of the next one."""
+    if turn.status != "ContinuedAsNew":
+        return []
+    after = first_turn(turns, turn.execution_id + 1)
+    said = words.outcome_in_words(turn.status, turn.output)
+    if after is None:
+        return [("goes on", [f"{said}; that execution is not here yet"])]
+    where = f"execution {after.execution_id}"
+    return [("goes on", [join([f"{said}, in ", focusable(where, after.address, f"go on in {where}")])])]
 
 
 def _answer(said: str, turn: Turn | None) -> Html:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain as chained
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from workbench.runtime import events as ev
@@ -68,7 +69,7 @@ def operation_rows(turn: Turn) -> list[OperationRow]:
 
 def main_function(turn: Turn) -> Line | None:
     """The orchestration's own function, whose name need not stand at each place."""
-    chain = next((each.chain for each in (*turn.operations, *turn.replayed) if each.chain), turn.parked)
+    chain = next((each.chain for each in chained(turn.operations, turn.replayed) if each.chain), turn.parked)
     return words.user_chain(chain)[-1] if chain else None
 
 

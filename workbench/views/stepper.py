@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Sequence
 
 from workbench.runtime.turn import Turn
-from workbench.views import divergence, limits_view, page, words
+from workbench.views import divergence, page, words
 from workbench.views.addresses import first_turn
 from workbench.views.code import code_part
 from workbench.views.key_table import keys_part
 from workbench.views.limits_view import limits_part
-from workbench.views.links import arrived, beside
+from workbench.views.links import arrived, beside, following
 from workbench.views.look import BACK, Look, Picture
 from workbench.views.markup import Html, element, focusable, instance_address, join
 from workbench.views.moments import moment
@@ -39,18 +38,9 @@ def picture(turns: Sequence[Turn], turn: Turn | None, look: Look) -> Picture:
     return Picture(_head(turns, turn, look), strip(turns, look.turn, look.key), _body(turns, turn, look))
 
 
-def chart(turns: Sequence[Turn], dark: bool) -> Html:
-    """Key count and largest value over the turns with both limits, as a picture that says in words what it shows."""
-    limits = turns[-1].limits
-    png = limits_view.png(limits_view.figure(turns, limits, dark))
-    alt = f"keys and largest value over {words.counted(len(turns), 'turn')}; after the last one "
-    source = f"data:image/png;base64,{b64encode(png).decode()}"
-    return element("img", src=source, alt=alt + limits_view.limits_in_words(turns[-1]))
-
-
 def _head(turns: Sequence[Turn], turn: Turn | None, look: Look) -> Html:
     """Who this is, where in it one is, and how it stands at the last turn."""
-    back = [focusable("← back", BACK, f"back to {look.back}"), look.back] if look.back else []
+    back = [join([focusable("← back", BACK, f"back to {look.back}"), f" to {look.back}"])] if look.back else []
     if turn is None:
         return page.head("No turn yet", join(["run the next turn to see the first one", *back], between=" · "))
     address = element("span", moment(turn, look.operation), css="address mono")
@@ -59,7 +49,7 @@ def _head(turns: Sequence[Turn], turn: Turn | None, look: Look) -> Html:
         parts.append(element("span", "turns inferred from the history", css="mark"))
     if not turn.has_code:
         parts.append(element("span", "view only: no code was given", css="mark"))
-    parts += [join(back, between=" to ")] if back else []
+    parts += back
     badge, badge_css = standing(turns[-1])
     return page.head(words.shown(turn.orchestration), join(parts, between=" · "), badge, badge_css)
 
@@ -107,5 +97,5 @@ def _body(turns: Sequence[Turn], turn: Turn | None, look: Look) -> Html:
         card
         + page.row(code, operations_part(turn, look.operation, look.key, beside(turns, turn, look.opens)))
         + page.row(keys_part(turn, look.every_key, look.key, about_key), limits_part(turn))
-        + page.remarks([*arrived(turns, turn), *remarks(turn)])
+        + page.remarks([*arrived(turns, turn), *remarks(turn), *following(turns, turn)])
     )

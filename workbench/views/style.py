@@ -148,7 +148,8 @@ border-left-color:var(--workbench-removed)}
 .workbench .workbench-table .workbench-link[aria-current]{outline:1px solid var(--workbench-added);outline-offset:2px}
 .workbench .workbench-head .workbench-link[aria-current]{font-weight:700;color:var(--workbench-text)}
 .workbench-live .workbench-link{cursor:pointer}
-.workbench-live :is(.workbench-head,.workbench-after,caption,.workbench-note) .workbench-link,
+.workbench-live :is(.workbench-head,.workbench-after,caption,td:is(.workbench-note,.workbench-break))
+.workbench-link,
 .workbench-pinned .workbench-link{text-decoration:underline dotted;text-underline-offset:3px}
 .workbench-live .workbench-link:hover{text-decoration:underline}
 .workbench .workbench-strip{display:flex;flex-wrap:wrap;gap:4px;padding:0 14px 10px;align-items:center}

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from workbench.runtime import events as ev
-from workbench.runtime.actions import Signature
 from workbench.runtime.lines import user_line
 from workbench.runtime.turn import Turn
 from workbench.views import words
@@ -34,7 +33,7 @@ def last_writes(turns: Sequence[Turn], turn: Turn, key: str) -> Iterator[Write]:
         return
     for each in reversed(turns[: position + (turn.divergence is None)]):
         for event in reversed(each.events):
-            if _is_write(event, key):
+            if event.type in ev.KV_EVENTS and (event.key == key or event.type == ev.KV_ALL_CLEARED):
                 yield _write(each, event)
 
 
@@ -42,7 +41,7 @@ def next_write(turns: Sequence[Turn], turn: Turn, key: str) -> Write | None:
     """The first write of a key after a turn, or None."""
     for each in _after(turns, turn):
         for event in each.events if each.divergence is None else ():
-            if _is_write(event, key):
+            if event.type in ev.KV_EVENTS and (event.key == key or event.type == ev.KV_ALL_CLEARED):
                 return _write(each, event)
     return None
 
@@ -126,20 +125,15 @@ def _after(turns: Sequence[Turn], turn: Turn) -> Sequence[Turn]:
 def _until_written(turns: Iterable[Turn], key: str, backwards: bool = False) -> Iterator[Reader]:
     for turn in turns:
         for each in reversed(turn.operations) if backwards else turn.operations:
-            if each.read is not None and each.read.key == key:
-                line = user_line(each.chain)
-                yield Reader(turn, "" if line is None else words.short_place(line), each.read.poisoned)
-            elif each.state not in ("diverged", "refused") and _writes(each.signature, key):
-                return
-
-
-def _writes(signature: Signature | None, key: str) -> bool:
-    kind = None if signature is None else signature[0]
-    return kind == ev.KV_ALL_CLEARED or (kind in ev.KV_EVENTS and signature is not None and signature[1] == key)
-
-
-def _is_write(event: ev.Event, key: str) -> bool:
-    return event.type == ev.KV_ALL_CLEARED or (event.type in ev.KV_EVENTS and event.key == key)
+            read, signature = each.read, each.signature
+            if read is not None:
+                if read.key == key:
+                    line = user_line(each.chain)
+                    yield Reader(turn, "" if line is None else words.short_place(line), read.poisoned)
+            elif signature is not None and signature[0] in ev.KV_EVENTS:
+                of_key = signature[0] == ev.KV_ALL_CLEARED or signature[1] == key
+                if of_key and each.state not in ("diverged", "refused"):
+                    return
 
 
 def _in_words(write: Write) -> str:
