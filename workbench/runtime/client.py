@@ -302,7 +302,7 @@ class Client:
         a clean state)". *Clean* is read as: the new execution has no history, so nothing of the failed one's is
         replayed. Its KV store is kept as the failed execution left it (`kv="keep"`), as after continue-as-new, or
         emptied (`kv="clear"`). Raises `UnknownInstance`, and `InstanceNotFailed` for one that did not fail or that
-        is about to restart.
+        is about to restart, and `DamagedHistory` when the history with its input cannot be read.
         """
         if kv not in ("keep", "clear"):
             raise ValueError(f"kv is 'keep' or 'clear', not {kv!r}")

@@ -40,6 +40,10 @@ class KVTables(Protocol):
         """The tables as they are."""
         ...
 
+    def instance_ids(self, cursor: Cursor) -> list[str]:
+        """The instances that have rows."""
+        ...
+
     def prune(self, cursor: Cursor, instance_id: str, execution_ids: Sequence[int]) -> None:
         """These executions of the instance are no longer stored."""
 

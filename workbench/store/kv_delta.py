@@ -62,6 +62,10 @@ class DeltaTables:
         delta = {key: Entry(value, at_ms) for in_delta, key, value, at_ms in rows if in_delta}
         return Tables(store, delta)
 
+    def instance_ids(self, cursor: Cursor) -> list[str]:
+        """The instances that have rows in either table."""
+        return [name for (name,) in cursor.execute(_INSTANCE_IDS).fetchall()]
+
     def prune(self, cursor: Cursor, instance_id: str, execution_ids: Sequence[int]) -> None:
         """Nothing: `kv_store` does not depend on the histories that led to it (spec 000, "Execution pruning")."""
 
@@ -136,6 +140,8 @@ FROM (
 WHERE value IS NOT NULL
 ORDER BY key
 """
+
+_INSTANCE_IDS = "SELECT instance_id FROM kv_store UNION SELECT instance_id FROM kv_delta ORDER BY instance_id"
 
 _BOTH_TABLES = """
 SELECT FALSE AS in_delta, key, value, last_updated_at_ms FROM kv_store WHERE instance_id = $instance_id

@@ -55,6 +55,10 @@ class PerTurnTable:
         """The one table as it is."""
         return Tables(self.snapshots(cursor, [instance_id])[instance_id], {})
 
+    def instance_ids(self, cursor: Cursor) -> list[str]:
+        """The instances that have rows."""
+        return [name for (name,) in cursor.execute(_INSTANCE_IDS).fetchall()]
+
     def prune(self, cursor: Cursor, instance_id: str, execution_ids: Sequence[int]) -> None:
         """Spec 001, "Execution Pruning": the keys that a pruned execution was the last to write go with it."""
         cursor.execute(_PRUNE, [instance_id, list(execution_ids)])
@@ -90,5 +94,7 @@ ORDER BY key
 _CLIENT_VALUE = "SELECT value FROM kv_store WHERE instance_id = ? AND key = ?"
 
 _CLIENT_VALUES = "SELECT key, value FROM kv_store WHERE instance_id = ? ORDER BY key"
+
+_INSTANCE_IDS = "SELECT DISTINCT instance_id FROM kv_store ORDER BY instance_id"
 
 _PRUNE = "DELETE FROM kv_store WHERE instance_id = ? AND execution_id IN (SELECT unnest(?::BIGINT[]))"

@@ -265,8 +265,13 @@ class DuckDBProvider(Provider):
         return self._store.healing if isinstance(self._store.healing, Healing) else Healing()
 
     def verify(self) -> list[Disagreement]:
-        """Every row of the KV tables that is not what the histories say, times included; empty when all is well."""
-        return verify(self)
+        """Every row of the KV tables that is not what the histories say, times included; empty when all is well.
+
+        An instance whose history cannot be read is named as such, and the others are judged.
+        """
+        with self._store.reading() as cursor:
+            with_keys = self._kv.instance_ids(cursor)
+        return verify(self, with_keys)
 
     def query(
         self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()
