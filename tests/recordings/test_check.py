@@ -233,6 +233,11 @@ def test_raising_has_the_report_and_every_explanation(flows: list[Recording]) ->
         assert row.divergence.text() in text
 
 
+def test_of_another_outcome_the_line_that_raised_is_told(flows: list[Recording]) -> None:
+    [row] = check(flows[0], typed(FLOW.replace('return "done"', 'raise ValueError("no")'))).rows
+    assert (row.verdict, row.line, row.source) == ("different outcome", "flow, line 6", 'raise ValueError("no")')
+
+
 def test_a_report_is_plain_data(flows: list[Recording]) -> None:
     report = check(flows, typed(FLOW))
     assert isinstance(report, CheckReport)

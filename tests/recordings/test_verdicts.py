@@ -120,3 +120,34 @@ def test_what_differs_is_shown_beside_the_verdict_of_the_reference() -> None:
     text = changed('"done"', '"other"').text()
     assert 'reference duroxide accepts: completed with "other"' in text
     assert "reference" not in recorded_once(FLOW).replay(typed(FLOW)).text()
+
+
+def test_it_goes_into_the_failing_turn_to_the_line_that_raised_with_its_locals() -> None:
+    raising = FLOW.replace('return "done"', 'total = 6 * 7\n    raise ValueError(f"no {total}")')
+    replay = recorded_once(FLOW).replay(typed(raising))
+    assert replay.verdict == "different outcome"
+    last = replay.turns[-1]
+    assert last.raised
+    assert [(line.function, line.line) for line in last.parked] == [("flow", 7)]
+    show = replay.stepping().with_locals
+    assert show is not None
+    assert ("total", "42") in show(last.address).parked_locals
+    assert "Code · raised here" in show(last.address)._repr_html_()
+
+
+def test_a_raise_that_came_too_early_is_a_divergence_with_its_line_and_locals() -> None:
+    raising = FLOW.replace('    ctx.set_kv_value("b", "2")', '    total = 7\n    raise ValueError(f"no {total}")')
+    replay = recorded_once(FLOW).replay(typed(raising), keep_locals=True)
+    assert replay.divergence is not None
+    assert replay.divergence.kind == "ended early"
+    assert [(line.function, line.line) for line in replay.divergence.chain] == [("flow", 5)]
+    assert ("total", "7") in replay.divergence.local_values
+
+
+def test_a_recorded_failure_shows_the_line_that_raised() -> None:
+    raising = FLOW.replace('return "done"', 'raise ValueError("no")')
+    replay = recorded_once(raising).replay(typed(raising))
+    assert replay.verdict == "same"
+    assert replay.turns[-1].raised
+    assert replay.turns[-1].parked[0].line == 6
+    assert not any(turn.raised for turn in replay.turns[:-1])

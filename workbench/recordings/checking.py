@@ -208,6 +208,8 @@ def _facts(recording: Recording) -> dict[str, Any]:
 def _of_replay(replayed: Replay) -> dict[str, Any]:
     divergence = replayed.divergence
     line = None if divergence is None else user_line(divergence.chain)
+    if replayed.outcome_difference is not None and replayed.turns[-1].raised:
+        line = user_line(replayed.turns[-1].parked)
     recorded = None if divergence is None else divergence.recorded
     parted = replayed.turns[-1].address if replayed.turns and not replayed.is_same else None
     return {

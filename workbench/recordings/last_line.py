@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.runtime.code import Finished, resume, start_code
 from workbench.runtime.execution import Execution
-from workbench.runtime.lines import Chain, RawChain, is_engine, translate
+from workbench.runtime.lines import Chain, RawChain, raised_frames, translate
 from workbench.runtime.turns import RecordedTurn
 
 _CALLERS = (start_code.__code__, resume.__code__)
@@ -50,15 +50,6 @@ def last_line(execution: Execution, turns: Sequence[RecordedTurn]) -> Chain:
         execution.close()
     if finished is None:
         return ()
-    return translate(left[0] if finished.error is None else _where_raised(finished.error))
-
-
-def _where_raised(error: BaseException) -> RawChain:
-    """The user frames of a traceback, innermost first."""
-    found: list[tuple[types.CodeType, int]] = []
-    traceback = error.__traceback__
-    while traceback is not None:
-        if not is_engine(traceback.tb_frame.f_code.co_filename):
-            found.append((traceback.tb_frame.f_code, traceback.tb_lasti))
-        traceback = traceback.tb_next
-    return tuple(reversed(found))
+    if finished.error is None:
+        return translate(left[0])
+    return translate(tuple((frame.f_code, place) for frame, place in raised_frames(finished.error)))

@@ -108,6 +108,17 @@ def innermost_frame(code: Any) -> types.FrameType | None:
     return found
 
 
+def raised_frames(error: BaseException) -> list[tuple[types.FrameType, int]]:
+    """The frames of user code that an error came through, innermost first, each with where it stood."""
+    found: list[tuple[types.FrameType, int]] = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        if not is_engine(traceback.tb_frame.f_code.co_filename):
+            found.append((traceback.tb_frame, traceback.tb_lasti))
+        traceback = traceback.tb_next
+    return found[::-1]
+
+
 def translate(raw: RawChain) -> Chain:
     """The lines of a raw chain."""
     return tuple(

@@ -18,7 +18,15 @@ from workbench.runtime.errors import ReplayStopped
 from workbench.runtime.execution import Execution
 from workbench.runtime.journal import Journal
 from workbench.runtime.key_values import FROM_SNAPSHOT, KeyValues
-from workbench.runtime.lines import RawChain, innermost_frame, is_library, parked_chain, running_chain, translate
+from workbench.runtime.lines import (
+    RawChain,
+    innermost_frame,
+    is_library,
+    parked_chain,
+    raised_frames,
+    running_chain,
+    translate,
+)
 from workbench.runtime.turn_result import TurnResult
 from workbench.runtime.turns import NewTurn, Record, RecordedTurn
 
@@ -49,12 +57,16 @@ class TracedRead(msgspec.Struct):
 
 
 class TracedTurn(msgspec.Struct):
-    """One advanced turn with its steps, where the code is parked, and its locals there if they were asked for."""
+    """One advanced turn with its steps, and where the code stands, with its locals there if they were asked for.
+
+    It stands where it is parked; where it raised, when that is how it ended (`raised`).
+    """
 
     result: TurnResult
     steps: list[TracedOperation | TracedRead]
     parked: RawChain
     parked_locals: tuple[tuple[str, str], ...] = ()
+    raised: bool = False
 
 
 class TracedJournal(Journal):
@@ -167,7 +179,15 @@ class TracedExecution(Execution):
         if journal.keep_locals and self._code is not None:
             frame = innermost_frame(self._code)
             kept = () if frame is None else locals_as_text(frame)
-        self.traced.append(TracedTurn(result, journal.steps, journal.parked or (), kept))
+        parked = journal.parked or ()
+        error = None if self.finished is None else self.finished.error
+        raised = error is not None and not parked
+        if error is not None and raised:
+            frames = raised_frames(error)
+            parked = tuple((frame.f_code, place) for frame, place in frames)
+            own = next((frame for frame, _ in frames if not is_library(frame.f_code.co_filename)), None)
+            kept = locals_as_text(own) if journal.keep_locals and own is not None else ()
+        self.traced.append(TracedTurn(result, journal.steps, parked, kept, raised and bool(parked)))
         return result
 
     def _resume(self, failed: bool, value: Any) -> Any:

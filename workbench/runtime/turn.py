@@ -45,9 +45,9 @@ class Turn(Shown, msgspec.Struct, frozen=True, kw_only=True):
 
     `replayed` are the operations of earlier turns that this one made again on its way; `snapshot` is what the
     replay was seeded with, `before` and `after` are the tables around the turn. `parked` is where the code waits
-    afterwards. `answered` are the schedules that its arrivals are outcomes of. `inferred`: the turn's boundaries
-    were told from the history (its writer does not record them). `stopped` says where the code was when it had taken
-    too long: then all that is shown is the record.
+    afterwards, or where it `raised` when that is how it ended. `answered` are the schedules that its arrivals are
+    outcomes of. `inferred`: the turn's boundaries were told from the history (its writer does not record them).
+    `stopped` says where the code was when it had taken too long: then all that is shown is the record.
     """
 
     _view: ClassVar[str] = "turn"
@@ -74,6 +74,7 @@ class Turn(Shown, msgspec.Struct, frozen=True, kw_only=True):
     waiting_for: tuple[str, ...] = ()
     parked: Chain = ()
     parked_locals: tuple[tuple[str, str], ...] = ()
+    raised: bool = False
     divergence: Divergence | None = None
     outcome_difference: OutcomeDifference | None = None
     strict_differences: tuple[StrictDifference, ...] = ()

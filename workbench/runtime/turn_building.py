@@ -78,6 +78,7 @@ class Pass:
             waiting_for=result.waiting_for,
             parked=translate(traced.parked),
             parked_locals=traced.parked_locals,
+            raised=traced.raised,
             divergence=result.divergence,
             outcome_difference=result.outcome_difference,
             strict_differences=result.strict_differences,
