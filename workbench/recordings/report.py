@@ -25,8 +25,8 @@ class CheckRow(msgspec.Struct, frozen=True, kw_only=True):
     `verdict` is that of its replay (see `Replay`), or `no code given`, or `not read` with the reason in `detail`.
     `code_version` is None when only one version was given. Of an instance in flight only the running execution is
     replayed, since no runtime replays the ones before it. `event`, `kind`, `line` (`flow, line 4`) and `source` are
-    those of the divergence (of another outcome the line that raised); `detail` says where code that did not come back was.
-    `recorded_fingerprint` is None where the recording does not tell it.
+    those of the divergence (of another outcome the line that raised); `detail` says where code was that did not come
+    back. `recorded_fingerprint` is None where the recording does not tell it.
     """
 
     number: int
