@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.panels.reading import buttons, click, current, words
 from tests.views.making import COUNTER, RECORDINGS, read_modify_write, started
 from tests.views.pages import Page
 from workbench.panels.stepper import Stepper
-from workbench.recordings import open_source
+from workbench.recordings import Recording, open_source
 from workbench.run import Run
 from workbench.runtime.errors import UnknownInstance
 from workbench.session import Workbench
@@ -288,3 +289,32 @@ def test_an_event_that_nobody_waited_for_is_told_and_marked() -> None:
     with run.stepper() as at:
         assert "warningsevent early arrived, nobody waiting" in words(at)
         assert ", with remarks" in at._strip.html
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a parent and its child."""
+    path = tmp_path_factory.mktemp("family") / "store.duckdb"
+    with Workbench(path) as wb:
+        wb.orchestration("Child")(lambda ctx, n: n)
+        wb.orchestration("Parent")(_parent)
+        wb.start("Parent", 1, "p").finish()
+    return path
+
+
+def test_in_a_file_children_and_parents_are_reached_without_code_where_there_is_none(stored: Path) -> None:
+    with open_source(stored) as source, source.recording("p").replay(_parent).stepper() as at:
+        at.first()
+        at.open_child()
+        assert at.where().startswith("p::sub::2@1.1 · turn 1 of execution 1 · begins with the start of Child (event 1)")
+        assert "view only" in words(at)
+        at.open_parent()
+        assert at.where().startswith("p@1.1 · turn 1 of execution 1 · woken by the start of Parent (event 1)")
+        with pytest.raises(UnknownInstance):
+            at.goto("nobody@1.1")
+
+
+def test_where_the_other_instances_are_makes_no_recording_another_one(stored: Path) -> None:
+    with open_source(stored) as source:
+        recording = source.recording("p")
+    assert Recording.from_json(recording.to_json()) == recording

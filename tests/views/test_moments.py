@@ -80,10 +80,9 @@ def test_an_address_that_is_not_there_is_refused_with_those_that_are() -> None:
 
 def test_operations_go_on_across_the_borders_of_turns() -> None:
     turns = three()
-    there = []
-    at: str | None = ""
+    there: list[str] = []
     position = 0
-    while (at := operation_after(turns, position, at)) is not None:
+    while (at := operation_after(turns, position, there[-1] if there else "")) is not None:
         there.append(at)
         position = int(at.split(".")[1]) - 1
     assert there == ["1.1.1", "1.1.2", "1.2.1", "1.2.2", "1.3.1", "1.3.2"]

@@ -57,11 +57,29 @@ class RecordedExecution(msgspec.Struct, frozen=True):
         return len(set(self.history.turns))
 
 
+class Elsewhere:
+    """Finds the recordings of other instances in the same place, for links to children and parents.
+
+    It says nothing about a recording, so all are equal.
+    """
+
+    __slots__ = ("find",)
+
+    def __init__(self, find: Callable[[str], Recording]) -> None:
+        self.find = find
+
+    def __eq__(self, other: object) -> bool:
+        return other is None or isinstance(other, Elsewhere)
+
+    def __hash__(self) -> int:
+        return 0
+
+
 class Recording(Steppable, msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is recorded of one instance.
 
     `writer` is who made the events, `duroxide-<version>` or `workbench-<version>`; `kv_tables` are the KV tables as
-    they are stored.
+    they are stored. `elsewhere` finds the other instances of the file it was read from.
     """
 
     _view: ClassVar[str] = "recording"
@@ -77,6 +95,7 @@ class Recording(Steppable, msgspec.Struct, frozen=True, kw_only=True):
     custom_status: str | None = None
     custom_status_version: int = 0
     parent_instance: str | None = None
+    elsewhere: Elsewhere | None = None
 
     @property
     def is_duroxide(self) -> bool:
@@ -186,8 +205,13 @@ class StoredInstance(msgspec.Struct, frozen=True, kw_only=True):
     parent_instance: str | None = None
 
 
-def recording_of(stored: StoredInstance, writer: str | None = None) -> Recording:
-    """The recording of a stored instance; `writer` where the store names it, else what the events say."""
+def recording_of(
+    stored: StoredInstance, writer: str | None = None, elsewhere: Callable[[str], Recording] | None = None
+) -> Recording:
+    """The recording of a stored instance; `writer` where the store names it, else what the events say.
+
+    `elsewhere` gives the recordings of the other instances in the same place.
+    """
     rows = stored.executions or (StoredExecution(1, UNKNOWN_STATUS, None),)
     executions = [read_execution(stored.instance_id, execution) for execution in rows]
     return Recording(
@@ -202,6 +226,7 @@ def recording_of(stored: StoredInstance, writer: str | None = None) -> Recording
         custom_status=stored.custom_status,
         custom_status_version=stored.custom_status_version,
         parent_instance=stored.parent_instance,
+        elsewhere=None if elsewhere is None else Elsewhere(elsewhere),
     )
 
 

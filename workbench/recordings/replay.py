@@ -72,9 +72,10 @@ class Replay(Steppable, msgspec.Struct, frozen=True, kw_only=True):
         return self.code is not None
 
     def stepping(self) -> Stepping:
-        """Its turns; locals come from running it again."""
+        """Its turns; locals come from running it again. Other instances of its file are found too."""
+        elsewhere = None if self.recording.elsewhere is None else self._elsewhere
         if self.code is None:
-            return Stepping(lambda: self.turns)
+            return Stepping(lambda: self.turns, elsewhere=elsewhere)
         again: list[Replay] = []
 
         def with_locals(address: str) -> Turn:
@@ -84,7 +85,15 @@ class Replay(Steppable, msgspec.Struct, frozen=True, kw_only=True):
                 )
             return again[0].turn(address)
 
-        return Stepping(lambda: self.turns, None, with_locals)
+        return Stepping(lambda: self.turns, None, with_locals, elsewhere=elsewhere)
+
+    def _elsewhere(self, instance_id: str) -> Stepping:
+        """Another instance of the same file: replayed if it runs the same orchestration, else without code."""
+        found = self.recording.elsewhere
+        assert found is not None  # noqa: S101
+        other = found.find(instance_id)
+        code = self.code if other.orchestration == self.recording.orchestration else None
+        return other.replay(code, self.kv_model, self.limits, deadline_ms=self.deadline_ms).stepping()
 
     @property
     def outcome(self) -> str | None:

@@ -120,7 +120,7 @@ class DuroxideSource(Source):
                 custom_status_version=_integer(instance.get("custom_status_version")),
                 parent_instance=_text(instance.get("parent_instance_id")),
             )
-        return recording_of(stored)
+        return recording_of(stored, elsewhere=self.recording)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ class WorkbenchSource(Source):
         """The recording of one instance; raises `UnknownInstance`."""
         with self._reading() as (cursor, kv_model):
             stored = _instance(cursor, kv_model, instance_id)
-        return recording_of(stored)
+        return recording_of(stored, elsewhere=self.recording)
 
     def recordings(self, instance_ids: Iterable[str] | None = None) -> Iterator[Recording]:
         """All recordings, or those of the ids given, one at a time and in listing order or the order given."""
@@ -68,7 +68,7 @@ class WorkbenchSource(Source):
         for start in range(0, len(wanted), _AT_ONCE):
             with self._reading() as (cursor, kv_model):
                 batch = [_instance(cursor, kv_model, instance_id) for instance_id in wanted[start : start + _AT_ONCE]]
-            yield from map(recording_of, batch)
+            yield from (recording_of(stored, elsewhere=self.recording) for stored in batch)
 
     def query(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The column names and rows of one SELECT over the views, and workbench's own tables."""
