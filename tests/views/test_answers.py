@@ -11,7 +11,7 @@ from workbench.run import Run
 from workbench.runtime.errors import InstanceWaiting
 from workbench.runtime.turn import Turn
 from workbench.views.answers import answers, asked_in
-from workbench.views.links import arrived, beside, following
+from workbench.views.links import arrived, begun, beside, following
 from workbench.views.operations import operation_addresses
 
 Turns = tuple[Turn, ...]
@@ -162,7 +162,12 @@ def test_an_execution_that_goes_on_leads_to_the_next_one() -> None:
     page = Page(f"<p>{said}</p>")
     assert page.elements[0].text == "continued as new with 2, in execution 2"
     assert page.focusable()[0].attributes["data-focus"] == "2.1"
-    assert following(turns, turns[1]) == []
+    assert following(turns, turns[1]) == begun(turns, turns[0]) == []
+    [(_, [said])] = begun(turns, turns[1])
+    page = Page(f"<p>{said}</p>")
+    assert page.elements[0].text == "with 0 keys, as execution 1 left them"
+    assert page.focusable()[0].attributes["data-focus"] == "1.1"
+    assert "not here" in begun(turns[1:], turns[1])[0][1][0]
     assert "not here yet" in following(turns[:1], turns[0])[0][1][0]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from workbench.runtime import events as ev
 from workbench.runtime.turn import Turn
 from workbench.views import words
-from workbench.views.addresses import first_turn
+from workbench.views.addresses import first_turn, position_of
 from workbench.views.answers import answers, asked_in
 from workbench.views.arrivals import arrival_with_id
 from workbench.views.markup import Html, focusable, instance_address, join
@@ -51,6 +51,19 @@ def arrived(turns: Sequence[Turn], turn: Turn) -> list[tuple[str, list[str]]]:
         told.append(join([arrival_with_id(turn, each) + lost, *([", ", link] if link else [])]))
     more = [f"and {len(others) - _SHOWN:,} more"] if len(others) > _SHOWN else []
     return [("arrived", [join([*told, *more], between=" · ")])]
+
+
+def begun(turns: Sequence[Turn], turn: Turn) -> list[tuple[str, list[str]]]:
+    """What a later execution began with, and a link to the end of the one before."""
+    if turn.number != 1 or turn.execution_id == 1:
+        return []
+    said = f"with {words.counted(len(turn.before.store), 'key')}"
+    position = position_of(turns, turn.address)
+    if not position:
+        return [("begins", [f"{said}; the execution before is not here"])]
+    before = turns[position - 1]
+    where = f"execution {before.execution_id}"
+    return [("begins", [join([f"{said}, as ", focusable(where, before.address, f"the end of {where}"), " left them"])])]
 
 
 def following(turns: Sequence[Turn], turn: Turn) -> list[tuple[str, list[str]]]:

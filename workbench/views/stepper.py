@@ -10,7 +10,7 @@ from workbench.views.addresses import first_turn
 from workbench.views.code import code_part
 from workbench.views.key_table import keys_part
 from workbench.views.limits_view import limits_part
-from workbench.views.links import arrived, beside, following
+from workbench.views.links import arrived, begun, beside, following
 from workbench.views.look import BACK, Look, Picture
 from workbench.views.markup import Html, element, focusable, instance_address, join
 from workbench.views.moments import moment
@@ -97,5 +97,5 @@ def _body(turns: Sequence[Turn], turn: Turn | None, look: Look) -> Html:
         card
         + page.row(code, operations_part(turn, look.operation, look.key, beside(turns, turn, look.opens)))
         + page.row(keys_part(turn, look.every_key, look.key, about_key), limits_part(turn))
-        + page.remarks([*arrived(turns, turn), *remarks(turn), *following(turns, turn)])
+        + page.remarks([*begun(turns, turn), *arrived(turns, turn), *remarks(turn), *following(turns, turn)])
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from workbench.runtime import events as ev
@@ -108,12 +109,15 @@ def _readers_in_words(turns: Sequence[Turn], turn: Turn, key: str) -> Html:
     found = readers(turns, turn, key)
     if not found:
         return Html()
+    # A loop reads a key many times in one place.
+    alike = [list(each) for _, each in groupby(found, lambda each: (each.turn.address, each.place, each.poisoned))]
     links = []
-    for each in found[:READERS]:
-        said = ", ".join(part for part in (f"turn {each.turn.address}", each.place) if part)
+    for each, *again in alike[:READERS]:
+        times = f"{len(again) + 1:,} times" if again else ""
+        said = ", ".join(part for part in (f"turn {each.turn.address}", each.place, times) if part)
         said += ": poisoned" if each.poisoned else ""
         links.append(focusable(said, each.turn.address, f"read in {said}"))
-    more = [f" and {len(found) - READERS:,} more"] if len(found) > READERS else []
+    more = [f" and {len(alike) - READERS:,} more"] if len(alike) > READERS else []
     return join(["read in between by ", join(links, between=" · "), *more])
 
 
