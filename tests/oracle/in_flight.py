@@ -38,7 +38,7 @@ def in_flight(
     events = list(replayed_events(turns))
     texts = {event.event_id: execution.events[event.event_id - 1] for event in events}
     turn_of = {event.event_id: turn.number for turn in turns for event in turn.events}
-    snapshot = _snapshot(recorded, execution)
+    snapshot = snapshot_of(recorded, execution)
     assert recorded.case is not None
     stored = Stored(
         instance_id or recorded.instance_id,
@@ -88,7 +88,7 @@ def _moved(text: str, behind: int) -> str:
     return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
 
 
-def _snapshot(recorded: RecordedInstance, execution: RecordedExecution) -> kv.Table:
+def snapshot_of(recorded: RecordedInstance, execution: RecordedExecution) -> kv.Table:
     tables = kv.Tables()
     for earlier in recorded.executions:
         if earlier is execution:

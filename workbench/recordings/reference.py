@@ -86,7 +86,7 @@ def reference_verdict(
         )
     if not events:
         return None
-    dry_run = _DryRun(code, instance_id, execution_id, turns, kv_snapshot, _DIALECT)
+    dry_run = DryRun(code, instance_id, execution_id, turns, kv_snapshot, _DIALECT)
     try:
         with deadline(deadline_ms, dry_run):
             return dry_run.verdict(events)
@@ -107,7 +107,7 @@ def replayed_events(turns: Sequence[RecordedTurn]) -> Iterator[ev.Event]:
                 yield event
 
 
-class _Emitted(Journal):
+class Emitted(Journal):
     """Takes everything that the code asks for, in order; what it asked for is compared when its event comes up."""
 
     def __init__(self, *arguments: Any) -> None:
@@ -136,11 +136,11 @@ class _Refused(Exception):
         self.event_id = event_id
 
 
-class _DryRun(Execution):
+class DryRun(Execution):
     """The code, driven event by event as the reference polls it."""
 
-    journal_class = _Emitted
-    journal: _Emitted
+    journal_class = Emitted
+    journal: Emitted
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
