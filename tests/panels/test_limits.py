@@ -9,9 +9,11 @@ from collections.abc import Iterator
 import pytest
 from ipywidgets.widgets.widget import _instances
 
+from tests.panels.test_hostile import CODE, LIMITS
 from tests.panels.test_leaks import Open
 from tests.views.making import started
 from tests.views.pages import Page
+from tests.views.test_hostile import ATTRIBUTES, HOSTILE, TAGS
 from tests.views.test_limits_check import GROWS
 from workbench.panels.limits import LimitsPanel
 from workbench.run import Run
@@ -126,6 +128,21 @@ def test_a_closed_panel_leaves_nothing(run: Run) -> None:
     gc.collect()
     assert set(_instances) == before
     assert [each() for each in gone if each() is not None] == []
+
+
+def test_hostile_texts_are_texts_in_it() -> None:
+    texts = [each for each in HOSTILE if len(each) < 100]
+    run = started(CODE, given=texts, instance_id="<script>alert(1)</script>", limits=LIMITS)
+    run.finish()
+    with run.limits_panel() as panel:
+        for text in texts:
+            panel.set(keys=3, value_bytes=0)
+            type_into(panel, "keys", text)
+            page = Page(panel.static_html() + panel._alert.html)
+            assert {each.tag for each in page.elements} <= TAGS
+            names = {attribute for each in page.elements for attribute in each.attributes}
+            assert {each for each in names if not each.startswith("aria-")} <= ATTRIBUTES
+        assert panel.error is not None
 
 
 def test_without_turns_it_waits_for_some(live: Open) -> None:

@@ -13,13 +13,17 @@ from ipywidgets.widgets.widget import _instances
 
 from tests.bench.long_history import counter, counter_recording
 from tests.panels.conftest import Live
+from tests.panels.test_hostile import CODE, LIMITS
 from tests.panels.test_leaks import Open
+from tests.views.making import started
 from tests.views.pages import Page
+from tests.views.test_hostile import ATTRIBUTES, HOSTILE, TAGS
+from tests.views.test_saved_page import WORSE
 from workbench.panels.focus import Focus
 from workbench.panels.turn_key_table import TurnKeyTable
 from workbench.run import Run
 from workbench.runtime.turn import Turn
-from workbench.views.markup import Html
+from workbench.views.markup import Html, key_address
 
 
 @pytest.fixture
@@ -125,6 +129,24 @@ def test_a_closed_table_leaves_nothing(three_turns: Run) -> None:
     assert set(_instances) == before
     assert [each() for each in gone if each() is not None] == []
     assert [each for names in focus._trait_notifiers.values() for each in names.get("change", [])] == []
+
+
+def test_hostile_texts_are_texts_in_it_and_lead_to_their_keys() -> None:
+    texts = [*HOSTILE, *WORSE[:3], *WORSE[5:]]
+    run = started(CODE, given=texts, instance_id="<script>alert(1)</script>", limits=LIMITS)
+    run.finish()
+    with run.key_table() as table:
+        for key in texts:
+            click(table, f"1.1/{key_address(key)}")
+            assert table.focus.key == key
+        html = table.static_html()
+        page = Page(html)
+        assert {each.tag for each in page.elements} <= TAGS
+        names = {attribute for each in page.elements for attribute in each.attributes}
+        assert {each for each in names if not each.startswith("aria-")} <= ATTRIBUTES
+        assert not set(html) & set("\0\u202e\u2066\u2067\u2068\u2069")
+        assert len(html) < 100_000
+        assert not set(table.text()) & set("\0\x1b\r\u202e\u2066\u2067")
 
 
 @pytest.mark.long

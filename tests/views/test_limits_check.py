@@ -191,7 +191,10 @@ def test_a_limit_that_is_reached_says_since_when(turns: tuple[Turn, ...]) -> Non
 
 
 def test_of_what_has_ended_it_says_what_would_have_been(turns: tuple[Turn, ...]) -> None:
-    assert at_rate(turns, 7, bounds_of(LIMITS)).startswith("had it gone on at this rate, the limit would be reached in")
+    assert at_rate(turns, 7, bounds_of(LIMITS)) == (
+        "had it gone on at this rate, the limit would be reached in turn 12, and turn 13 would break it "
+        "(+5 over the last 6 turns)"
+    )
 
 
 def test_without_a_limit_only_the_rate_is_told(turns: tuple[Turn, ...]) -> None:

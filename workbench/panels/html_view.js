@@ -133,7 +133,7 @@ function render({ model, el }) {
   const mark = () => {
     const current = model.get("current");
     if (current.length) {
-      targets(el).forEach((each) => {
+      el.querySelectorAll(TARGET).forEach((each) => {
         if (current.includes(each.dataset.focus)) each.setAttribute("aria-current", "true");
         else each.removeAttribute("aria-current");
       });
@@ -178,8 +178,10 @@ function render({ model, el }) {
   };
   const attach = () => {
     const panel = el.closest(PANEL);
-    if (panel) guard(panel);
-    else frame = requestAnimationFrame(attach); // the view is made before it is put into its panel
+    if (panel) {
+      guard(panel);
+      mark(); // only now it has a place to scroll in
+    } else frame = requestAnimationFrame(attach); // the view is made before it is put into its panel
   };
   el.addEventListener("click", report);
   el.addEventListener("keydown", onKey);

@@ -40,6 +40,7 @@ class LimitsPart:
         self.bounds = self.growth.bounds
         self._charted: object = None
         self.root = widgets.VBox()
+        self.root.add_class("workbench-extra")
 
     def _build(self) -> None:
         """The widgets, when they are first needed: most steppers never show them."""

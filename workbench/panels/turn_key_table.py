@@ -30,6 +30,7 @@ class KeyTablePart:
         self._address = ""
         self._shown: object = None
         self.root = widgets.VBox()
+        self.root.add_class("workbench-extra")
 
     def _build(self) -> None:
         """The widgets, when they are first needed: most steppers never show them."""

@@ -64,7 +64,7 @@ def css() -> str:
 
 
 _RULES = """\
-.workbench .workbench-scroll{max-height:26em;overflow:auto;border:1px solid var(--workbench-line);border-radius:4px}
+.workbench .workbench-scroll{max-height:30em;overflow:auto;border:1px solid var(--workbench-line);border-radius:4px}
 .workbench.workbench .workbench-grid{width:auto;min-width:40%}
 .workbench.workbench .workbench-grid caption{padding:5px 10px}
 .workbench.workbench .workbench-grid :is(th,td){white-space:pre;padding:2px 12px 2px 8px;
@@ -83,9 +83,12 @@ border-left-color:var(--workbench-changed)}
 font-weight:700}
 .workbench .workbench-grid :is(th,td):focus-visible{outline:2px solid var(--workbench-text);outline-offset:-3px}
 .workbench-live .workbench-grid [data-focus]{cursor:pointer}
+.workbench-extra .workbench-part:has(>.workbench-scroll){padding-top:0}
 .workbench .workbench-verdict{margin:0 0 6px;font-weight:600}
 .workbench .workbench-verdict-bad{padding:3px 10px;border-left:4px solid var(--workbench-removed);
 background:var(--workbench-removed-tint)}
 .workbench.workbench .workbench-table .workbench-gauge{width:16%;min-width:7em}
+.workbench.workbench .workbench-table tr:is(.workbench-added,.workbench-removed,.workbench-changed)>.workbench-label{
+color:var(--workbench-text)}
 .workbench .workbench-legend{margin:6px 0 0;font-size:12px}
 """

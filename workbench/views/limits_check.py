@@ -182,10 +182,9 @@ def forecast(turns: Sequence[Turn], measure: Measure) -> str:
     values, limit = measure.values, measure.limit
     last = turns[-1]
     if limit is not None and values[-1] >= limit:
-        beyond = is_over(measure, values[-1])
-        least = limit + 1 if beyond else limit
-        since = next(at for at in range(len(values)) if all(value >= least for value in values[at:]))
-        return f"{'over the limit' if beyond else 'at the limit'} since turn {name_of(turns[since])}"
+        is_past = values[-1] > limit
+        before = next((at for at in reversed(range(len(values))) if values[at] < limit + is_past), -1)
+        return f"{'over' if is_past else 'at'} the limit since turn {name_of(turns[before + 1])}"
     recent = _recent(turns, measure)
     span, gain = len(recent) - 1, recent[-1] - recent[0]
     if span < 1:
@@ -197,12 +196,12 @@ def forecast(turns: Sequence[Turn], measure: Measure) -> str:
     if limit is None:
         return f"{rate} {over}"
     reached, broken = (last.number + -(-(each - values[-1]) * span // gain) for each in (limit, limit + 1))
-    told = f"turn {_number(last, reached)}" + (
-        "" if broken == reached else f", and turn {_number(last, broken)} breaks it"
+    ended = last.status in ("Completed", "Failed")
+    breaks = (
+        f", and turn {_number(last, broken)} {'would break' if ended else 'breaks'} it" if broken != reached else ""
     )
-    if last.status in ("Completed", "Failed"):
-        return f"had it gone on at this rate, the limit would be reached in {told} ({rate} {over})"
-    return f"at this rate the limit is reached in {told} ({rate} {over})"
+    told = f"reached in turn {_number(last, reached)}{breaks} ({rate} {over})"
+    return f"had it gone on at this rate, the limit would be {told}" if ended else f"at this rate the limit is {told}"
 
 
 def _recent(turns: Sequence[Turn], measure: Measure) -> Sequence[int]:

@@ -106,7 +106,7 @@ def picture(growth: Growth, bounds: Bounds, address: str = "") -> Html:
         page.Column("", "sign"),
         page.Column("", "label", is_head=True),
         page.Column("size", "right"),
-        page.Column("", "gauge"),
+        page.Column("", "gauge optional"),
         page.Column("limit", "right"),
         page.Column("at this rate", "break"),
     )

@@ -5,8 +5,6 @@ from __future__ import annotations
 from workbench.runtime.turn import Turn
 from workbench.views import page, words
 from workbench.views.changes import key_count, largest_key, largest_value_bytes
-from workbench.views.limits_figure import figure as figure
-from workbench.views.limits_figure import png as png
 from workbench.views.markup import Html, element
 
 
