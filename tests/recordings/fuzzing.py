@@ -102,7 +102,7 @@ def sqlite_rows(path: Path, rng: random.Random, _: Path) -> None:
     path.write_bytes(rng.choice(RECORDED).read_bytes())
     with closing(sqlite3.connect(path)) as database:
         database.text_factory = lambda stored: stored.decode(errors="replace")
-        rows = database.execute("SELECT rowid, event_data FROM history").fetchall()
+        rows = database.execute("SELECT rowid, event_data FROM history WHERE json_valid(event_data)").fetchall()
         for rowid, text in rng.sample(rows, min(len(rows), rng.randint(1, 3))):
             changed = rng.choice(ODD_TEXTS) if rng.random() < 0.2 else text_of(json_damaged(json.loads(text), rng), rng)
             stored = (
