@@ -75,7 +75,8 @@ def reference_verdict(
 ) -> ReferenceVerdict | None:
     """Run `code` against one execution's history the way the reference matches it; nothing is written anywhere.
 
-    None when there is no history, or when the code does not come back within `deadline_ms` (ms; None: for ever).
+    Limits are not looked at. None when there is no history, or when the code does not come back within `deadline_ms`
+    (ms; None: for ever).
     """
     events = list(replayed_events(turns))
     unreadable = next((event for event in events if event.type not in ev.KNOWN_TYPES), None)
