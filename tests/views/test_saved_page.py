@@ -275,7 +275,7 @@ def _made(path: Path) -> Path:
 def test_another_file_is_left_alone(turns: tuple[Turn, ...], tmp_path: Path) -> None:
     path = tmp_path / "notes.html"
     path.write_bytes(b"\xffmine")
-    with pytest.raises(NotASavedPage, match=r"notes.html is there and is no page that workbench saved"):
+    with pytest.raises(NotASavedPage, match=r"'notes.html' is there and is no page that workbench saved"):
         save(path, turns)
     assert path.read_bytes() == b"\xffmine"
 

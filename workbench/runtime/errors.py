@@ -281,7 +281,8 @@ class NotASavedPage(WorkbenchError, FileExistsError):
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
-        super().__init__(f"{path} is there and is no page that workbench saved: use another name, or remove it first")
+        name = Path(path).name
+        super().__init__(f"{name!r} is there and is no page that workbench saved: use another name, or remove it first")
 
 
 class StoreError(WorkbenchError):
