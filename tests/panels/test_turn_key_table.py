@@ -20,6 +20,7 @@ from tests.views.pages import Page
 from tests.views.test_hostile import ATTRIBUTES, HOSTILE, TAGS
 from tests.views.test_saved_page import WORSE
 from workbench.panels.focus import Focus
+from workbench.panels.stepper import Stepper
 from workbench.panels.turn_key_table import TurnKeyTable
 from workbench.run import Run
 from workbench.runtime.turn import Turn
@@ -81,6 +82,17 @@ def test_it_follows_a_focus_that_it_shares_and_moves_it(three_turns: Run) -> Non
         assert current(table) == ["1.2"]
         click(table, "1.3/key:counter")
         assert (focus.address, focus.key) == ("1.3", "counter")
+
+
+def test_a_stepper_opens_both_beside_it_with_its_own_focus(at: Stepper) -> None:
+    with at.table() as table, at.limits_panel() as limits:
+        click(table, "1.2/key:counter")
+        assert (at.focus.address, at.focus.key) == ("1.2", "counter")
+        assert "After turn 2" in limits._part._body.html
+        at.next()
+        assert current(table) == ["key:counter", "1.3", "1.3/key:counter"]
+    at.previous()
+    assert at.focus.address == "1.2"
 
 
 def test_pages_are_turned_and_follow_the_focus(long: tuple[Turn, ...]) -> None:
