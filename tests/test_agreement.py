@@ -11,7 +11,7 @@ from tests.store.turns import run_turn, sets
 from workbench import DuckDBProvider, Workbench
 
 ROW = "kv_delta of 'a', key 'k': stored '2' of 0 ms, by the history '1' of 0 ms"
-UNREADABLE = "DamagedHistory: the history of 'a', execution 1, is damaged at event 2"
+UNREADABLE = "the history of 'a', execution 1, is damaged at event 2"
 
 
 def change_a_row(provider: DuckDBProvider) -> None:

@@ -65,7 +65,7 @@ def bytes_damaged(content: bytes, rng: random.Random) -> bytes:
         else:
             other = rng.randrange(len(data))
             data[place : place + size] = data[other : other + size]
-    return bytes(data[: rng.randrange(1, len(data))]) if rng.random() < 0.2 else bytes(data)
+    return bytes(data[: rng.randrange(len(data))]) if rng.random() < 0.2 else bytes(data)
 
 
 def json_damaged(value: Any, rng: random.Random) -> Any:

@@ -32,6 +32,8 @@ def load(cursor: Cursor, kv: KVTables, claims: Sequence[Claim]) -> list[Loaded]:
 
 def read_histories(cursor: Cursor, executions: Sequence[tuple[str, int]]) -> list[History]:
     """The history of each instance and execution, in their order; empty where there is none."""
+    if not executions:
+        return []
     rows_of: dict[tuple[str, int], list[tuple[Any, ...]]] = {execution: [] for execution in executions}
     rows = cursor.execute(_HISTORIES, columns(list(rows_of))).fetchall()
     for instance_id, execution_id, *rest in rows:

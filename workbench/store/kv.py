@@ -40,8 +40,8 @@ class KVTables(Protocol):
         """The tables as they are."""
         ...
 
-    def instance_ids(self, cursor: Cursor) -> list[str]:
-        """The instances that have rows."""
+    def every_table(self, cursor: Cursor) -> dict[str, Tables]:
+        """The tables of every instance that has rows, by its id."""
         ...
 
     def prune(self, cursor: Cursor, instance_id: str, execution_ids: Sequence[int]) -> None:

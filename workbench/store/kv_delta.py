@@ -62,9 +62,12 @@ class DeltaTables:
         delta = {key: Entry(value, at_ms) for in_delta, key, value, at_ms in rows if in_delta}
         return Tables(store, delta)
 
-    def instance_ids(self, cursor: Cursor) -> list[str]:
-        """The instances that have rows in either table."""
-        return [name for (name,) in cursor.execute(_INSTANCE_IDS).fetchall()]
+    def every_table(self, cursor: Cursor) -> dict[str, Tables]:
+        """Both tables of every instance that has rows."""
+        found: dict[str, tuple[dict[str, Entry], dict[str, Entry]]] = {}
+        for instance_id, in_delta, key, value, at_ms in cursor.execute(_EVERY_TABLE).fetchall():
+            found.setdefault(instance_id, ({}, {}))[in_delta][key] = Entry(value, at_ms)
+        return {instance_id: Tables(*both) for instance_id, both in found.items()}
 
     def prune(self, cursor: Cursor, instance_id: str, execution_ids: Sequence[int]) -> None:
         """Nothing: `kv_store` does not depend on the histories that led to it (spec 000, "Execution pruning")."""
@@ -141,7 +144,12 @@ WHERE value IS NOT NULL
 ORDER BY key
 """
 
-_INSTANCE_IDS = "SELECT instance_id FROM kv_store UNION SELECT instance_id FROM kv_delta ORDER BY instance_id"
+_EVERY_TABLE = """
+SELECT instance_id, FALSE AS in_delta, key, value, last_updated_at_ms FROM kv_store
+UNION ALL
+SELECT instance_id, TRUE AS in_delta, key, value, last_updated_at_ms FROM kv_delta
+ORDER BY instance_id, in_delta, key
+"""
 
 _BOTH_TABLES = """
 SELECT FALSE AS in_delta, key, value, last_updated_at_ms FROM kv_store WHERE instance_id = $instance_id

@@ -55,9 +55,12 @@ class PerTurnTable:
         """The one table as it is."""
         return Tables(self.snapshots(cursor, [instance_id])[instance_id], {})
 
-    def instance_ids(self, cursor: Cursor) -> list[str]:
-        """The instances that have rows."""
-        return [name for (name,) in cursor.execute(_INSTANCE_IDS).fetchall()]
+    def every_table(self, cursor: Cursor) -> dict[str, Tables]:
+        """The one table of every instance that has rows."""
+        found: dict[str, dict[str, Entry]] = {}
+        for instance_id, key, value, at_ms, execution_id in cursor.execute(_EVERY_TABLE).fetchall():
+            found.setdefault(instance_id, {})[key] = Entry(value, at_ms, execution_id)
+        return {instance_id: Tables(store, {}) for instance_id, store in found.items()}
 
     def prune(self, cursor: Cursor, instance_id: str, execution_ids: Sequence[int]) -> None:
         """Spec 001, "Execution Pruning": the keys that a pruned execution was the last to write go with it."""
@@ -95,6 +98,8 @@ _CLIENT_VALUE = "SELECT value FROM kv_store WHERE instance_id = ? AND key = ?"
 
 _CLIENT_VALUES = "SELECT key, value FROM kv_store WHERE instance_id = ? ORDER BY key"
 
-_INSTANCE_IDS = "SELECT DISTINCT instance_id FROM kv_store ORDER BY instance_id"
+_EVERY_TABLE = """
+SELECT instance_id, key, value, last_updated_at_ms, execution_id FROM kv_store ORDER BY instance_id, key
+"""
 
 _PRUNE = "DELETE FROM kv_store WHERE instance_id = ? AND execution_id IN (SELECT unnest(?::BIGINT[]))"

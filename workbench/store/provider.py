@@ -270,8 +270,7 @@ class DuckDBProvider(Provider):
         An instance whose history cannot be read is named as such, and the others are judged.
         """
         with self._store.reading() as cursor:
-            with_keys = self._kv.instance_ids(cursor)
-        return verify(self, with_keys)
+            return verify(cursor, self._kv, self.kv_model)
 
     def query(
         self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()

@@ -153,6 +153,12 @@ def pending_messages(cursor: Cursor, instance_id: str) -> list[Message]:
     return list(_pending(cursor.execute(_PENDING_MESSAGES, [instance_id]).fetchall()))
 
 
+def pending_restarts(cursor: Cursor) -> list[ContinueAsNew]:
+    """The restarts of failed instances that wait for their turn."""
+    works = _pending(cursor.execute(_PENDING_EXECUTIONS, [CONTINUE]).fetchall())
+    return [work for work in works if isinstance(work, ContinueAsNew) and work.restarts]
+
+
 def pending_activities(cursor: Cursor, instance_id: str) -> list[ActivityExecute]:
     """The readable activities of an instance that wait for a worker, oldest first."""
     works = _pending(cursor.execute(_PENDING_ACTIVITIES, [instance_id]).fetchall())
@@ -228,6 +234,8 @@ WHERE worker_queue.id = marks.id
 _PENDING_MESSAGES = """
 SELECT id, work_item FROM orchestrator_queue WHERE instance_id = ? AND problem IS NULL ORDER BY id
 """
+
+_PENDING_EXECUTIONS = "SELECT id, work_item FROM orchestrator_queue WHERE kind = ? AND problem IS NULL ORDER BY id"
 
 _PENDING_ACTIVITIES = """
 SELECT id, work_item FROM worker_queue WHERE instance_id = ? AND problem IS NULL ORDER BY id

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from workbench.runtime import events as ev
 from workbench.runtime.errors import DamagedHistory
 from workbench.runtime.kv import PER_TURN, Entry, KVModel, Table, Tables, apply_turn
-from workbench.runtime.messages import ContinueAsNew
-from workbench.runtime.provider import History, Provider
+from workbench.runtime.provider import History
+from workbench.store import queues
+from workbench.store.database import Cursor
+from workbench.store.histories import read_histories
+from workbench.store.kv import KVTables
+
+_AT_ONCE: Final = 500
+"""Instances whose histories are held at once."""
 
 
 class Disagreement(msgspec.Struct, frozen=True):
@@ -35,31 +42,72 @@ class Disagreement(msgspec.Struct, frozen=True):
         )
 
 
-def verify(provider: Provider, with_keys: Iterable[str] = ()) -> list[Disagreement]:
+def verify(cursor: Cursor, kv: KVTables, kv_model: KVModel) -> list[Disagreement]:
     """Every row of the KV tables that disagrees with what the stored histories come to; empty when all is well.
 
-    `with_keys` are the instances that have rows in them: one that is not stored must have none. Keys that only a
-    pruned execution wrote cannot be recomputed and are not judged.
+    An instance that is not stored must have no rows. Keys that only a pruned execution wrote cannot be recomputed and
+    are not judged. Statements do not grow with the instances.
     """
-    instance_ids = dict.fromkeys([*(info.instance_id for info in provider.instances()), *with_keys])
-    return [each for instance_id in instance_ids for each in _of_instance(provider, instance_id)]
+    executions = _executions(cursor)
+    stored = kv.every_table(cursor)
+    cleared = {each.instance for each in queues.pending_restarts(cursor) if each.clears_kv}
+    ids = sorted({*executions, *stored})
+    found: list[Disagreement] = []
+    for start in range(0, len(ids), _AT_ONCE):
+        for instance_id, read in _read(
+            cursor, {each: executions.get(each, []) for each in ids[start : start + _AT_ONCE]}
+        ):
+            if isinstance(read, DamagedHistory):
+                found.append(Disagreement(instance_id, "history", read.row, None, None, str(read)))
+            else:
+                tables = stored.get(instance_id, Tables())
+                found += _of_instance(kv_model, instance_id, read, tables, instance_id in cleared)
+    return found
 
 
-def _of_instance(provider: Provider, instance_id: str) -> list[Disagreement]:
+class _Execution(msgspec.Struct, frozen=True):
+    number: int
+    is_running: bool
+    history: History = History()
+
+
+def _executions(cursor: Cursor) -> dict[str, list[_Execution]]:
+    found: dict[str, list[_Execution]] = {}
+    for instance_id, number, is_running in cursor.execute(_EXECUTIONS).fetchall():
+        found.setdefault(instance_id, []).append(_Execution(number, is_running))
+    return found
+
+
+def _read(
+    cursor: Cursor, executions: Mapping[str, Sequence[_Execution]]
+) -> Iterator[tuple[str, list[_Execution] | DamagedHistory]]:
+    """The executions of each instance with their histories, or what is wrong with one of them."""
     try:
-        histories = [
-            (each.execution_id, provider.read_history(instance_id, each.execution_id), each.status)
-            for each in provider.executions(instance_id)
-        ]
+        keys = [(instance_id, each.number) for instance_id, those in executions.items() for each in those]
+        histories = dict(zip(keys, read_histories(cursor, keys), strict=True))
     except DamagedHistory as error:
-        return [Disagreement(instance_id, "history", error.row, None, None, str(error))]
-    whole = [number for number, _, _ in histories] == list(range(1, len(histories) + 1))
-    recomputed = recompute(provider.kv_model, [(history, status != "Running") for _, history, status in histories])
-    if _is_cleared_for_restart(provider, instance_id):
-        recomputed, whole = Tables(), True
-    stored = provider.get_kv_tables(instance_id)
-    running = [history for _, history, status in histories if status == "Running"]
-    merged = [history for _, history, status in histories if status != "Running" or provider.kv_model == PER_TURN]
+        if len(executions) == 1:
+            yield next(iter(executions)), error
+            return
+        for instance_id, those in executions.items():  # one of them cannot be read: each by itself
+            yield from _read(cursor, {instance_id: those})
+        return
+    for instance_id, those in executions.items():
+        yield (
+            instance_id,
+            [msgspec.structs.replace(each, history=histories[instance_id, each.number]) for each in those],
+        )
+
+
+def _of_instance(
+    kv_model: KVModel, instance_id: str, executions: Sequence[_Execution], stored: Tables, is_cleared: bool
+) -> list[Disagreement]:
+    """`is_cleared`: it waits for a restart that has emptied its tables."""
+    whole = is_cleared or [each.number for each in executions] == list(range(1, len(executions) + 1))
+    ended = [(each.history, not each.is_running) for each in executions]
+    recomputed = Tables() if is_cleared else recompute(kv_model, ended)
+    running = [each.history for each in executions if each.is_running]
+    merged = [each.history for each in executions if not each.is_running or kv_model == PER_TURN]
     found: list[Disagreement] = []
     for table, have, want, writers in (
         ("kv_store", stored.store, recomputed.store, merged),
@@ -95,13 +143,13 @@ def _written(histories: Sequence[History]) -> frozenset[str]:
     )
 
 
-def _is_cleared_for_restart(provider: Provider, instance_id: str) -> bool:
-    pending = provider.pending_messages(instance_id)
-    return any(isinstance(each, ContinueAsNew) and each.restarts and each.clears_kv for each in pending)
-
-
 def _words(entry: Entry | None) -> str:
     if entry is None:
         return "nothing"
     value = "a tombstone" if entry.value is None else repr(entry.value)
     return f"{value} of {entry.last_updated_at_ms} ms"
+
+
+_EXECUTIONS: Final = """
+SELECT instance_id, execution_id, status = 'Running' FROM executions ORDER BY instance_id, execution_id
+"""
