@@ -36,8 +36,8 @@ from workbench.runtime.waiting import Leaf
 from workbench.runtime.watchdog import DEADLINE_MS, deadline
 from workbench.showing import Shown
 
-MOST_ACTIONS = 100_000
-"""A dry run of code that asks for so much in one go is given up."""
+MOST_NEW = 10_000
+"""A dry run of code that asks for so much more than its history has is given up."""
 ROUNDS = 100
 """How often the engine lets code go on by itself in one turn before it fails the instance."""
 UNBOUNDED = "infrastructure:quiescence_loop: the code goes on by itself without end"
@@ -115,11 +115,12 @@ class Emitted(Journal):
         super().__init__(*arguments)
         self.queue: deque[tuple[Action, int]] = deque()
         self.tokens = 0
+        self.most = sum(len(turn.operations) for turn in self.turns) + MOST_NEW
 
     def match(self, action: Action) -> Record:
         """A record for now, numbered below zero until its event is known."""
         self.tokens += 1
-        if self.tokens > MOST_ACTIONS:
+        if self.tokens > self.most:
             self.state = "stopping"
             raise ReplayStopped
         self.queue.append((action, -self.tokens))
