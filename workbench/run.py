@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 
+from workbench.recordings.debugging import parted_at
 from workbench.recordings.explain import explain
 from workbench.recordings.recording import RecordedExecution, Recording, recording_from_provider
 from workbench.recordings.replay import Replay, replay
@@ -174,11 +176,21 @@ class Run(Steppable):
 
     @property
     def output(self) -> Any:
-        """The decoded result, None unless it completed; raises `NondeterminismError` if it diverged."""
+        """The decoded result, None unless it completed; raises `NondeterminismError` if it diverged.
+
+        The traceback of that error ends in the orchestration where it diverged, so that `%debug` stands there.
+        """
         divergence = self.divergence_text
         if divergence is not None:
-            raise NondeterminismError(divergence)
+            raise NondeterminismError(divergence).with_traceback(self._parted())
         return self._desk.client.get_status(self.instance_id).output
+
+    def _parted(self) -> types.TracebackType | None:
+        recording, desk = self.recording(), self._desk
+        code, last = self._code(recording), self.turns[-1]
+        if code is None or last.divergence is None:
+            return None
+        return parted_at(recording, code, desk.provider.kv_model, desk.limits, last)
 
     @property
     def error(self) -> str | None:

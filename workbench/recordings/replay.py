@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import bdb
+import types
 from typing import ClassVar
 
 import msgspec
 
+from workbench.recordings.debugging import parted_at, stop_in
 from workbench.recordings.explain import explain
 from workbench.recordings.integrity import Damage
 from workbench.recordings.recording import RecordedExecution, Recording
 from workbench.recordings.reference import ReferenceVerdict, reference_verdict
-from workbench.recordings.tracing import exact_turns, trace_execution, turns_without_code
+from workbench.recordings.tracing import exact_turns, setting_of, trace_execution, turns_without_code
 from workbench.runtime import kv
 from workbench.runtime.dialect import dialect_of
 from workbench.runtime.divergence import Divergence, OutcomeDifference, StrictDifference
-from workbench.runtime.errors import NondeterminismError
+from workbench.runtime.errors import NoCodeToDebug, NondeterminismError
 from workbench.runtime.execution import Code
 from workbench.runtime.limits import Limits
 from workbench.runtime.turn import Turn, TurnSetting
@@ -133,11 +136,41 @@ class Replay(Steppable, msgspec.Struct, frozen=True, kw_only=True):
         raise LookupError(f"there is no turn {address!r}; turns here: {', '.join(t.address for t in self.turns)}")
 
     def raise_for_verdict(self) -> None:
-        """Raise `NondeterminismError` with the whole explanation unless the verdict is one of the `same` kind."""
-        if self.divergence is not None:
-            raise NondeterminismError(self.divergence.text())
-        if not self.is_same:
-            raise NondeterminismError(self.text())
+        """Raise `NondeterminismError` with the whole explanation unless the verdict is one of the `same` kind.
+
+        Its traceback ends in the orchestration, at the line where it left the record, with the locals of that moment:
+        `%debug` in the next cell, or `pdb.post_mortem()`, stands there.
+        """
+        if self.is_same:
+            return
+        text = self.text() if self.divergence is None else self.divergence.text()
+        raise NondeterminismError(text).with_traceback(self._parted())
+
+    def _parted(self) -> types.TracebackType | None:
+        if self.code is None or not self.turns:
+            return None
+        return parted_at(self.recording, self.code, self.kv_model, self.limits, self.turns[-1], self.deadline_ms)
+
+    def debug(self, turn: int | str, debugger: bdb.Bdb | None = None) -> None:
+        """Run to a turn and stop in the debugger, at the first line of the code that this turn resumes.
+
+        `turn` is an address such as `"1.3"`, or a number: that turn of the newest execution that has one. Step with
+        the debugger's own commands; at the end of the turn it lets go. Nothing is written, whatever is done there,
+        and no deadline stops the code meanwhile. `debugger` is the notebook's own, else `pdb`, unless given.
+
+        Raises `LookupError` for a turn that there is not, and `NoCodeToDebug` when there is no code, or the turn
+        runs none of it.
+        """
+        if self.code is None:
+            raise NoCodeToDebug("the replay has no code; give it: recording.replay(order_flow).debug(turn)")
+        stop_in(self.recording, self.code, self.kv_model, self.limits, self._named(turn), debugger)
+
+    def _named(self, turn: int | str) -> Turn:
+        if str(turn).isdecimal():
+            numbered = [each for each in self.turns if each.number == int(turn)]
+            if numbered:
+                return numbered[-1]
+        return self.turn(".".join(str(turn).split(".")[:2]))
 
 
 def replay(
@@ -160,15 +193,7 @@ def replay(
     limits = limits or recording.limits
     turns: list[Turn] = []
     for execution in recording.executions:
-        setting = TurnSetting(
-            instance_id=recording.instance_id,
-            orchestration=recording.orchestration,
-            execution_id=execution.execution_id,
-            kv_model=model,
-            limits=limits,
-            start=execution.kv_snapshot or {},
-            inferred=execution.turns_inferred,
-        )
+        setting = setting_of(recording, execution, model, limits)
         turns += _turns(recording, execution, setting, code, keep_locals, deadline_ms)
         if turns and turns[-1].divergence is not None:
             divergence = _explained(recording, turns[-1], setting, code, deadline_ms)

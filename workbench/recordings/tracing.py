@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from workbench.recordings.recording import RecordedExecution, Recording
 from workbench.runtime import kv
 from workbench.runtime.dialect import Dialect
 from workbench.runtime.errors import DidNotComeBack
 from workbench.runtime.execution import Code
+from workbench.runtime.limits import Limits
 from workbench.runtime.provider import History
 from workbench.runtime.trace import TracedExecution, TracedTurn
 from workbench.runtime.turn import Turn, TurnSetting, fold_tables, outcome_of, turn_from_record
@@ -39,6 +41,19 @@ def trace_execution(
     tables = fold_tables(setting, [(turn.events, turn.ending is not None) for turn in turns])
     tracer = _Tracer(code, setting, turns, tables, dialect, keep_locals, deadline_ms)
     return tracer.per_turn() if setting.kv_model == kv.PER_TURN else tracer.one_pass()
+
+
+def setting_of(recording: Recording, execution: RecordedExecution, kv_model: kv.KVModel, limits: Limits) -> TurnSetting:
+    """What all turns of a recorded execution have in common."""
+    return TurnSetting(
+        instance_id=recording.instance_id,
+        orchestration=recording.orchestration,
+        execution_id=execution.execution_id,
+        kv_model=kv_model,
+        limits=limits,
+        start=execution.kv_snapshot or {},
+        inferred=execution.turns_inferred,
+    )
 
 
 def turns_without_code(setting: TurnSetting, turns: Sequence[RecordedTurn]) -> list[Turn]:

@@ -14,6 +14,7 @@
     ├── RegistrationConflict     ValueError    a name is taken by other code
     ├── RuntimeIsRunning                       stepping by hand while workers run
     ├── NondeterminismError                    the code left its own history
+    ├── NoCodeToDebug                          there is no line to stop at
     ├── DidNotComeBack                         the code of a turn took too long and was stopped
     ├── KVDecodeError            ValueError    a stored value is not what the code asked for
     ├── NotATask                 TypeError     an orchestration yielded something else
@@ -185,6 +186,10 @@ class RuntimeIsRunning(WorkbenchError):
 
 class NondeterminismError(WorkbenchError):
     """The code of an instance left its own history; the message is the whole explanation."""
+
+
+class NoCodeToDebug(WorkbenchError):
+    """The debugger was to stop in a turn that runs no code."""
 
 
 class DidNotComeBack(WorkbenchError):

@@ -56,16 +56,21 @@ def running_chain(limit: int = 64) -> RawChain:
 
 def parked_chain(code: Any) -> RawChain:
     """The user frames of suspended code, followed inwards through what each frame waits for."""
-    found: list[tuple[types.CodeType, int]] = []
+    return tuple((frame.f_code, frame.f_lasti) for frame in reversed(parked_frames(code)))
+
+
+def parked_frames(code: Any) -> list[types.FrameType]:
+    """The frames of suspended code, the outermost first."""
+    found: list[types.FrameType] = []
     seen: set[int] = set()
     current: Any = code
     while current is not None and id(current) not in seen and len(found) < 64:
         seen.add(id(current))
         frame = frame_of(current)
         if frame is not None and frame.f_code is not _AWAIT_OF_TASK:
-            found.append((frame.f_code, frame.f_lasti))
+            found.append(frame)
         current = _delegate(current)
-    return tuple(reversed(found))
+    return found
 
 
 def frame_of(code: Any) -> types.FrameType | None:
@@ -97,15 +102,8 @@ def _delegate(code: Any) -> Any:
 
 def innermost_frame(code: Any) -> types.FrameType | None:
     """The innermost user frame of suspended code, for its locals."""
-    found = None
-    seen: set[int] = set()
-    while code is not None and id(code) not in seen:
-        seen.add(id(code))
-        frame = frame_of(code)
-        if frame is not None and frame.f_code is not _AWAIT_OF_TASK and not is_library(frame.f_code.co_filename):
-            found = frame
-        code = _delegate(code)
-    return found
+    frames = reversed(parked_frames(code))
+    return next((frame for frame in frames if not is_library(frame.f_code.co_filename)), None)
 
 
 def raised_frames(error: BaseException) -> list[tuple[types.FrameType, int]]:
