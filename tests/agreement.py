@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import wraps
 
 import pytest
 
@@ -73,10 +74,12 @@ def watched() -> Iterator[Watch]:
     watch = Watch()
     begin, end = DuckDBProvider.__init__, DuckDBProvider.close
 
+    @wraps(begin)
     def opens(self: DuckDBProvider, *given: object, **named: object) -> None:
         begin(self, *given, **named)  # type: ignore[arg-type]
         watch.opened(self)
 
+    @wraps(end)
     def closes(self: DuckDBProvider) -> None:
         watch.closing(self)
         end(self)

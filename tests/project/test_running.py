@@ -52,7 +52,8 @@ def test_the_first_step_that_fails_is_the_last_and_gives_its_exit_code(tmp_path:
 def project(tmp_path: Path) -> Path:
     """A project of three tests that has our conftest: a plain one, a long one, and one in the browser."""
     (tmp_path / "tests" / "browser").mkdir(parents=True)
-    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path / "tests")
+    for name in ("conftest.py", "agreement.py"):
+        shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
     (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = tests\nmarkers = long\n")
     (tmp_path / "tests" / "test_plain.py").write_text(
         "import pytest, time\ndef test_plain(): assert time.tzname[0] != 'UTC'\n"
