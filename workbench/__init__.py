@@ -66,5 +66,12 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(home), name)
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext workbench`: the magics `%%orchestration`, `%%activity`, `%turn` and `%kv`."""
+    import importlib
+
+    importlib.import_module("workbench.magics").load_ipython_extension(shell)
+
+
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]

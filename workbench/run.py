@@ -94,6 +94,10 @@ class Run(Steppable):
         self._last: Turn | None = None
         self._located: tuple[_Stamp | None, Replay] | None = None
 
+    def is_on(self, provider: DuckDBProvider) -> bool:
+        """Whether it is an instance of this store."""
+        return self._desk.provider is provider
+
     # Moving it.
 
     def turn(self) -> Turn:

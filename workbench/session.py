@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import msgspec
 
+from workbench.recordings.checking import check_each
+from workbench.recordings.recording import recording_from_provider
+from workbench.recordings.report import CheckReport
 from workbench.run import Desk, Run
 from workbench.runtime import kv, payload
 from workbench.runtime import messages as ms
@@ -59,8 +64,22 @@ class _Shared(msgspec.Struct):
     runtime: Runtime | None = None
 
 
+class Started(NamedTuple):
+    """A run that was started, and how many were before it in this process."""
+
+    order: int
+    run: Run
+
+
 _shared: dict[str, _Shared] = {}
 _shared_lock = threading.RLock()
+_numbers = itertools.count(1)
+_open_handles: weakref.WeakValueDictionary[int, Workbench] = weakref.WeakValueDictionary()
+
+
+def open_workbenches() -> list[Workbench]:
+    """Every workbench of this process that is not closed, in the order in which they were made."""
+    return [handle for _, handle in sorted(_open_handles.items())]
 
 
 class Workbench:
@@ -100,6 +119,10 @@ class Workbench:
         self._key = IN_MEMORY if str(path) == IN_MEMORY else str(Path(path).resolve())
         self._state = _open(self._key, path, kv_model, limits, clock, warm)
         self._closed = False
+        self._number = next(_numbers)
+        _open_handles[self._number] = self
+        self.last_started: Started | None = None
+        """The run that `start` gave last."""
         state = self._state
         self.provider = state.provider
         self.registry = state.registry
@@ -207,7 +230,9 @@ class Workbench:
                 raise InstanceExists(instance_id)
             self.provider.delete_instance(instance_id, force=True)
         self.client.start_orchestration_versioned(instance_id, name, input, version)
-        return Run(self._desk, instance_id)
+        run = Run(self._desk, instance_id)
+        self.last_started = Started(next(_numbers), run)
+        return run
 
     def run(self, instance_id: str) -> Run:
         """The run of an instance that exists. Raises `UnknownInstance`."""
@@ -259,6 +284,31 @@ class Workbench:
         except UnknownOrchestration:
             return str(getattr(function, "__name__", "orchestration"))
 
+    # Code that changes while instances are under way.
+
+    def instances_in_flight(self, name: str, version: str | None = None) -> tuple[str, ...]:
+        """The ids of the instances of an orchestration that have begun and not ended (of one version, if given)."""
+        return tuple(
+            info.instance_id
+            for info in self.provider.instances()
+            if info.orchestration == name and info.status == "Running" and version in (None, info.version)
+        )
+
+    def dry_run(self, function: Callable[..., Any], name: str | None = None, version: str | None = None) -> CheckReport:
+        """Replay the instances in flight against a function, registered or not, and commit nothing.
+
+        They are those of the orchestration `name`: without it the one that `function` is registered as (then of that
+        version), else its own name. A row each says *same*, or where it would diverge; no row when none is in flight.
+        """
+        if name is None:
+            with contextlib.suppress(UnknownOrchestration):
+                registered = self.registry.name_of(function)
+                name, version = registered.name, version or registered.version
+        name = name or self._name_of(function)
+        ids = self.instances_in_flight(name, version)
+        recordings = (recording_from_provider(self.provider, each, self.limits) for each in ids)
+        return check_each(recordings, {name: function})
+
     @property
     def instances(self) -> pd.DataFrame:
         """All instances of the store, oldest first, as a DataFrame."""
@@ -280,6 +330,7 @@ class Workbench:
         if self._closed:
             return
         self._closed = True
+        _open_handles.pop(self._number, None)
         with _shared_lock:
             self._state.handles -= 1
             if self._state.handles == 0:

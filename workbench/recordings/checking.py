@@ -69,10 +69,19 @@ def check(
     Raises `EmptyCorpus` when there is nothing to check, and what `open_source` raises.
     """
     settings = Settings(kv_model, limits, deadline_ms, strict, missing_code)
-    numbered = enumerate(_each(recordings), 1)
-    rows = [msgspec.structs.replace(row, number=n) for n, each in numbered for row in _rows(each, code, settings)]
-    if not rows:
+    report = check_each(_each(recordings), code, settings)
+    if not report.rows:
         raise EmptyCorpus("the recordings to check")
+    return report
+
+
+def check_each(
+    recordings: Iterable[Recording | Unreadable], code: Codes, settings: Settings | None = None
+) -> CheckReport:
+    """The report of these recordings; without rows when there are none."""
+    settings = settings or Settings(None, None, DEADLINE_MS, False, False)
+    numbered = enumerate(recordings, 1)
+    rows = [msgspec.structs.replace(row, number=n) for n, each in numbered for row in _rows(each, code, settings)]
     return CheckReport(rows=tuple(sorted(rows, key=_place)), code_names=_names(code))
 
 
