@@ -10,12 +10,13 @@ import anywidget
 import traitlets
 
 from workbench.views.grid import css as grid_css
+from workbench.views.question import css as question_css
 from workbench.views.style import css
 
 _HERE = Path(__file__).parent
 # As text and not as files: anywidget would watch files, and keep every view alive for it.
 _ESM = (_HERE / "html_view.js").read_text("utf-8")
-_CSS = css() + grid_css() + (_HERE / "panel.css").read_text("utf-8")
+_CSS = css() + grid_css() + question_css() + (_HERE / "panel.css").read_text("utf-8")
 
 
 class HtmlView(anywidget.AnyWidget):

@@ -14,6 +14,8 @@
     ├── RegistrationConflict     ValueError    a name is taken by other code
     ├── RuntimeIsRunning                       stepping by hand while workers run
     ├── NondeterminismError                    the code left its own history
+    ├── InvalidQuestion          ValueError    a question of a lesson cannot be asked
+    ├── UnknownChoice            LookupError   a question was answered with what is no choice
     ├── NoCodeToDebug                          there is no line to stop at
     ├── DidNotComeBack                         the code of a turn took too long and was stopped
     ├── KVDecodeError            ValueError    a stored value is not what the code asked for
@@ -186,6 +188,18 @@ class RuntimeIsRunning(WorkbenchError):
 
 class NondeterminismError(WorkbenchError):
     """The code of an instance left its own history; the message is the whole explanation."""
+
+
+class InvalidQuestion(WorkbenchError, ValueError):
+    """A question of a lesson cannot be asked like this."""
+
+
+class UnknownChoice(WorkbenchError, LookupError):
+    """A question was answered with what is no choice of it."""
+
+    def __init__(self, choice: str, choices: tuple[str, ...]) -> None:
+        self.choice = choice
+        super().__init__(f"{choice!r} is no choice; take one of {', '.join(map(repr, choices))}, or its letter")
 
 
 class NoCodeToDebug(WorkbenchError):
