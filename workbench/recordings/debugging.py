@@ -65,10 +65,11 @@ def parted_at(
             if execution.diverged:
                 break
         execution.close()
-    now, then = execution.journal.divergence, turn.divergence
-    found = None if now is None else (now.kind, now.turn, now.recorded_turn, now.operation)
-    wanted = None if then is None else (then.kind, then.turn, then.recorded_turn, then.operation)
-    return _traceback(execution.places) if found == wanted else None
+    now, then = (
+        None if each is None else (each.turn, each.recorded_turn, each.operation)  # its kind is found by `explain`
+        for each in (execution.journal.divergence, turn.divergence)
+    )
+    return _traceback(execution.places) if now == then else None
 
 
 def stop_in(

@@ -38,10 +38,10 @@ def text(changed: ChangedCode) -> str:
 
 def html(changed: ChangedCode) -> str:
     """The report of the check; only the title when nothing is in flight."""
+    name, _, what = _title(changed).rstrip(":").partition("; ")
     if changed.report.rows:
-        return report.html(changed.report)
-    name, _, what = _title(changed).partition(" has ")
-    return page.rendering(page.head(name, f"has {what}"))
+        return report.html(changed.report, (name, f"{what}: {report.can_take_in_words(changed.report)}"))
+    return page.rendering(page.head(name, what))
 
 
 def frame(changed: ChangedCode) -> object:

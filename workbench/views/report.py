@@ -162,14 +162,14 @@ def pin(report: CheckReport) -> str:
     return version_pin.snippet(report)
 
 
-def html(report: CheckReport) -> str:
-    """The line, a table of the instances in flight, one of the others, and the snippet."""
+def html(report: CheckReport, title: tuple[str, str] | None = None) -> str:
+    """The line (or the two parts of `title`), a table of the instances in flight, one of the others, the snippet."""
     badge = (
         ("✓ pass", "badge-good")
         if report.passed
         else (f"✗ {words.counted(len(report.failures), 'failure')}", "badge-bad")
     )
-    name, _, what = line(report).partition(": ")
+    name, what = title or line(report).split(": ", 1)
     snippet = pin(report)
     lines = [element("span", each, Html("\n")) for each in snippet.splitlines()]
     return page.rendering(
