@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
 
-from tests.browser.lab import jupyter_lab
+from tests.browser.lab import jupyter
 from tests.browser.notebooks import write_notebook
 from tests.browser.opened import Opened
 from tests.notebooks.found import FOLDER, copy_of
@@ -45,7 +45,7 @@ def notebook(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iter
     """The notebook of these tests, open in a JupyterLab that serves it beside a copy of the examples."""
     root = copy_of(FOLDER, tmp_path_factory.mktemp("lab") / "notebooks")
     write_notebook(root / "panels.ipynb")
-    with jupyter_lab(root) as address:
+    with jupyter(root) as address:
         opened = Opened(browser.new_page(viewport=WIDE), address, "panels.ipynb")
         yield opened
         opened.close()

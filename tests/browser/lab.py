@@ -1,4 +1,4 @@
-"""JupyterLab on a free port of this machine, with a home of its own, for as long as the tests run."""
+"""JupyterLab or Notebook 7 on a free port of this machine, with a home of its own, for as long as the tests run."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pathlib import Path
 
 TOKEN = "panels"  # noqa: S105 (of a server that lives as long as the test)
 START_SECONDS = 90
+APPLICATIONS = {"jupyterlab": "LabApp", "notebook": "JupyterNotebookApp"}
 SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {
         "fetchNews": "false",
@@ -29,13 +30,16 @@ SETTINGS = {
 
 
 @contextmanager
-def jupyter_lab(root: Path) -> Iterator[str]:
-    """Serve the notebooks in `root`; gives the address. Fails with the server's log when it does not come up."""
+def jupyter(root: Path, application: str = "jupyterlab") -> Iterator[str]:
+    """Serve the notebooks in `root`; gives the address. Fails with the server's log when it does not come up.
+
+    `application` is the module that is run: `jupyterlab`, or `notebook` for Notebook 7.
+    """
     home = Path(tempfile.mkdtemp(prefix="lab-"))
     try:
         with (home / "lab.log").open("w") as log:
             port = _free_port()
-            server = subprocess.Popen(_command(root, port), stdout=log, stderr=log, env=_environment(home))
+            server = subprocess.Popen(_command(application, root, port), stdout=log, stderr=log, env=_environment(home))
         try:
             address = f"http://127.0.0.1:{port}"
             _wait_until_up(address, server, home / "lab.log")
@@ -46,11 +50,11 @@ def jupyter_lab(root: Path) -> Iterator[str]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _command(root: Path, port: int) -> list[str]:
+def _command(application: str, root: Path, port: int) -> list[str]:
     return [
         sys.executable,
         "-m",
-        "jupyterlab",
+        application,
         "--no-browser",
         "--allow-root",
         "--ip=127.0.0.1",
@@ -58,7 +62,7 @@ def _command(root: Path, port: int) -> list[str]:
         "--ServerApp.port_retries=0",
         f"--IdentityProvider.token={TOKEN}",
         f"--ServerApp.root_dir={root}",
-        "--LabApp.expose_app_in_browser=True",
+        f"--{APPLICATIONS[application]}.expose_app_in_browser=True",
     ]
 
 
@@ -93,7 +97,7 @@ def _wait_until_up(address: str, server: subprocess.Popen[bytes], log: Path) -> 
                 return
         except OSError:
             if server.poll() is not None or time.monotonic() > end:
-                raise RuntimeError(f"JupyterLab did not come up:\n{log.read_text()}") from None
+                raise RuntimeError(f"the server did not come up:\n{log.read_text()}") from None
             time.sleep(0.1)
 
 

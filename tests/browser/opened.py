@@ -39,16 +39,19 @@ SHUT_DOWN = "() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown
 
 
 class Opened:
-    """The notebook. `errors` are those that the page threw; there should never be one."""
+    """The notebook. `errors` are those that the page threw; there should never be one.
 
-    def __init__(self, page: Page, address: str, notebook: str) -> None:
+    `where` is the part of the address that opens one file: `doc/tree` in JupyterLab, `notebooks` in Notebook 7.
+    """
+
+    def __init__(self, page: Page, address: str, notebook: str, where: str = "doc/tree") -> None:
         self.page = page
         self.errors: list[str] = []
         self.cell = page.locator(".jp-CodeCell").first
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
         page.set_default_timeout(LONGEST_WAIT)
-        page.goto(f"{address}/doc/tree/{notebook}?token={TOKEN}")
+        page.goto(f"{address}/{where}/{notebook}?token={TOKEN}")
         page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.sessionContext")
         page.evaluate(READY)
 

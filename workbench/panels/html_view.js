@@ -2,26 +2,26 @@
 
 const PANEL = ".workbench-panel";
 const TARGET = "[data-focus]";
-const TYPING = "input:not([type=checkbox])";
 
 const saves = (event) => (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s";
 
-// JupyterLab's shortcuts work on whatever has the keyboard: `d d` on a button deletes the cell. So no key leaves the
-// panel but saving and Escape, which also gives the keyboard back. What the browser does with a key is left alone.
+// The shortcuts of JupyterLab and Notebook 7 work on whatever has the keyboard: `d d` on a button deletes the cell. So
+// no key is theirs in the panel but saving and Escape, which also gives the keyboard back: these two are made anew
+// outside. Notebook 7 looks at a key before the panel does, and minds an attribute of what has the keyboard. What the
+// browser does with a key is left alone.
 function guard(panel) {
   if (panel.dataset.guarded) return; // by another view of it, which has a module of its own
   panel.dataset.guarded = "yes";
+  panel.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
   panel.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") panel.parentElement.closest("[tabindex]")?.focus({ preventScroll: true });
-    else if (!saves(event)) event.stopPropagation();
-  });
-  // A text box of ipywidgets keeps every key to itself, these two as well.
-  panel.addEventListener("keydown", (event) => {
-    if (!event.target.matches(TYPING) || !(saves(event) || event.key === "Escape")) return;
+    const outside = panel.parentElement;
+    if (event.key === "Escape") outside.closest("[tabindex]")?.focus({ preventScroll: true });
+    else if (!saves(event)) return;
     event.preventDefault();
     event.stopPropagation();
-    panel.dispatchEvent(new KeyboardEvent("keydown", event));
+    outside.dispatchEvent(new KeyboardEvent("keydown", event));
   }, { capture: true });
+  panel.addEventListener("keydown", (event) => event.stopPropagation());
   // A button that is disabled while it has the keyboard would lose it to the notebook.
   new MutationObserver(() => {
     const held = document.activeElement;
