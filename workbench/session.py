@@ -31,6 +31,7 @@ from workbench.runtime.errors import (
     UnknownInstance,
     UnknownOrchestration,
 )
+from workbench.runtime.interrupts import held_back
 from workbench.runtime.limits import Limits
 from workbench.runtime.registry import DEFAULT_VERSION, Registry
 from workbench.runtime.runtime import Runtime
@@ -329,9 +330,9 @@ class Workbench:
         """Give the store back; the last handle on a file releases it."""
         if self._closed:
             return
-        self._closed = True
-        _open_handles.pop(self._number, None)
-        with _shared_lock:
+        with held_back(), _shared_lock:
+            self._closed = True
+            _open_handles.pop(self._number, None)
             self._state.handles -= 1
             if self._state.handles == 0:
                 if self._state.runtime is not None:
@@ -360,7 +361,7 @@ def _open(
     clock: Clock | None,
     warm: bool | None,
 ) -> _Shared:
-    with _shared_lock:
+    with held_back(), _shared_lock:
         state = _shared.get(key) if key != IN_MEMORY else None
         if state is None:
             provider = DuckDBProvider(path, kv_model)

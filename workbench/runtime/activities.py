@@ -13,8 +13,9 @@ from workbench.runtime import events as ev
 from workbench.runtime import messages as ms
 from workbench.runtime import payload
 from workbench.runtime.clock import Clock, ManualClock
-from workbench.runtime.code import type_and_message
+from workbench.runtime.code import call_activity, type_and_message
 from workbench.runtime.errors import StoreError
+from workbench.runtime.interrupts import check, held_back, only_in_code
 from workbench.runtime.poison import poisoned_activity, retry_delay_ms
 from workbench.runtime.provider import ActivityClaim, InstanceInfo, Provider
 from workbench.runtime.registry import Registry
@@ -107,8 +108,12 @@ class ActivityRunner:
     def run_one(self, instance_id: str | None = None, worker_id: str = "worker-1") -> bool:
         """Run the oldest waiting activity that has a function (of this instance); whether there was one.
 
-        An interrupt is never recorded as its result: the activity stays where it was.
+        An interrupt is never recorded as its result: the activity stays where it was, whatever it did about it.
         """
+        with only_in_code():
+            return self._run_one(instance_id, worker_id)
+
+    def _run_one(self, instance_id: str | None, worker_id: str) -> bool:
         now_ms = self._clock.now_ms()
         claims = self._provider.claim_activities(ACTIVITY_BATCH, now_ms, ACTIVITY_LOCK_MS, instance_id)
         chosen = next((each for each in claims if self._can_run(each.work.name)), None)
@@ -168,6 +173,10 @@ class ActivityRunner:
 
     def settle(self, instance_id: str, event_id: int, outcome: ms.Message) -> bool:
         """Give a waiting activity an outcome without running it; False if it is not waiting."""
+        with held_back():
+            return self._settle(instance_id, event_id, outcome)
+
+    def _settle(self, instance_id: str, event_id: int, outcome: ms.Message) -> bool:
         now_ms = self._clock.now_ms()
         claims = self._provider.claim_activities(ACTIVITY_BATCH, now_ms, ACTIVITY_LOCK_MS, instance_id)
         chosen = next((each for each in claims if each.work.id == event_id), None)
@@ -186,14 +195,18 @@ class ActivityRunner:
         return name in _SYSTEM or name in self._registry.activity_names()
 
     def _outcome(self, claim: ActivityClaim, worker_id: str) -> ms.Message:
-        work = claim.work
+        outcome = self._outcome_of(claim.work, worker_id)
+        check()  # also when the interrupt was swallowed: DuckDB makes an ordinary error of it
+        return outcome
+
+    def _outcome_of(self, work: ms.ActivityExecute, worker_id: str) -> ms.Message:
         system = _SYSTEM.get(work.name)
         try:
             if system is not None:
                 return _completed(work, system(self, work))
             function = self._registry.activity(work.name).function
             context = ActivityContext(work, self._provider, worker_id, self._make_client)
-            value = function(context, payload.load(work.input))
+            value = call_activity(function, context, payload.load(work.input))
             return _completed(work, payload.dump(f"the result of activity {work.name!r}", value))
         except (KeyboardInterrupt, SystemExit):
             raise  # for whoever runs it; never recorded as a result

@@ -51,6 +51,11 @@ def start_code(code: Callable[..., Any], context: object, value: Any) -> Running
     return Finished(made, None)
 
 
+def call_activity(function: Callable[..., Any], context: object, value: Any) -> Any:
+    """Call an activity function."""
+    return function(context, value)
+
+
 def resume(code: Running, failed: bool, value: Any) -> Any | Finished:
     """Send a value (or throw an error) into the code: what it yields next, or how it finished.
 

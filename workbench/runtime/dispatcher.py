@@ -8,6 +8,7 @@ from workbench.runtime import telemetry
 from workbench.runtime.clock import Clock
 from workbench.runtime.errors import DamagedHistory, LockLost, UnknownOrchestration
 from workbench.runtime.execution import Execution
+from workbench.runtime.interrupts import check, only_in_code
 from workbench.runtime.limits import Limits
 from workbench.runtime.poison import Poisoned, poisoned, retry_delay_ms, unreadable
 from workbench.runtime.provider import Claim, Loaded, Provider, TurnCommit
@@ -56,18 +57,20 @@ class Dispatcher:
         Returns None when nothing was visible, or nothing that is an event (then the messages are gone: they were
         for another execution, or came twice). Raises `UnknownOrchestration`, `DamagedHistory` and `DidNotComeBack`
         with the messages left where they are, and `LockLost` when the turn could not be committed; it is made again
-        then.
+        then. An interrupt strikes the code only, whose turn is discarded then; at other moments it waits for the
+        commit.
         """
         now_ms = self._clock.now_ms()
-        claims = self._provider.claim(1, now_ms, LOCK_MS, instance_id)
-        if not claims:
-            return None
-        claim = claims[0]
-        try:
-            return self._make_one(claim, now_ms)
-        except BaseException:
-            self._give_back(claim, 0, keep_attempt=False)
-            raise
+        with only_in_code():
+            claims = self._provider.claim(1, now_ms, LOCK_MS, instance_id)
+            if not claims:
+                return None
+            claim = claims[0]
+            try:
+                return self._make_one(claim, now_ms)
+            except BaseException:
+                self._give_back(claim, 0, keep_attempt=False)
+                raise
 
     def _make_one(self, claim: Claim, now_ms: int) -> MadeTurn | None:
         if is_over(claim):
@@ -85,6 +88,7 @@ class Dispatcher:
     def _commit_one(self, made: MadeTurn) -> None:
         is_kept = False
         try:
+            check()
             if self._provider.commit([made.commit()]):
                 raise LockLost(made.claim.instance_id)
             is_kept = self._warm is not None and self._warm.keep(made)
@@ -99,6 +103,10 @@ class Dispatcher:
 
         What cannot be made is given back and tried later, more and more rarely, until its instance fails as poisoned.
         """
+        with only_in_code():
+            return self._make_turns(limit)
+
+    def _make_turns(self, limit: int) -> int:
         now_ms = self._clock.now_ms()
         claims = self._provider.claim(limit, now_ms, LOCK_MS)
         if not claims:
@@ -116,6 +124,7 @@ class Dispatcher:
                     commits.append(turn)
                 else:
                     open_claims.remove(claim)
+            check()
             self._commit(commits, made)
         except BaseException:
             for claim in open_claims:

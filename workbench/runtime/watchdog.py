@@ -18,9 +18,8 @@ import time
 import types
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.runtime import code as doors
-from workbench.runtime import trace
 from workbench.runtime.errors import DidNotComeBack
+from workbench.runtime.interrupts import DOORS, ENGINE_FOLDER
 from workbench.runtime.lines import RawChain, describe_line, translate, user_line
 
 if TYPE_CHECKING:
@@ -30,19 +29,6 @@ DEADLINE_MS: Final = 10_000
 """How long user code may take for one turn (and what is replayed on the way to it), ms."""
 _AGAIN_S = 0.0005
 _LATER_S = 0.01
-_ENGINE_FOLDER = __file__.rpartition("watchdog.py")[0]
-_DOORS = frozenset(
-    door.__code__
-    for door in (
-        doors.start_code,
-        doors.resume,
-        doors.close_code,
-        doors.drive_to_end,
-        doors.error_text,
-        trace.locals_as_text,
-    )
-)
-"""Where the engine calls user code: a thread is stopped only below one of these."""
 
 
 class Overdue(BaseException):
@@ -121,10 +107,10 @@ class _Section:
 def _user_frames(frame: types.FrameType | None) -> RawChain:
     """The frames of user code that a thread is in, innermost first; none when it is in none, or is being debugged."""
     found: list[tuple[types.CodeType, int]] = []
-    while frame is not None and frame.f_code not in _DOORS:
+    while frame is not None and frame.f_code not in DOORS:
         if frame.f_trace is not None:
             return ()
-        if not frame.f_code.co_filename.startswith(_ENGINE_FOLDER):
+        if not frame.f_code.co_filename.startswith(ENGINE_FOLDER):
             found.append((frame.f_code, frame.f_lasti))
         frame = frame.f_back
     return () if frame is None else tuple(found)

@@ -16,6 +16,7 @@ from pathlib import Path
 import duckdb
 
 from workbench.runtime.errors import StatementRefused, StoreClosed, StoreError, StoreFileGone, StoreLocked
+from workbench.runtime.interrupts import Section, held_back
 from workbench.runtime.kv import KVModel
 
 Cursor = duckdb.DuckDBPyConnection
@@ -35,18 +36,24 @@ def columns(rows: Iterable[Sequence[object]]) -> list[list[object]]:
 
 
 class Changes:
-    """Tells waiting threads that something was enqueued or committed, without losing what came before the wait."""
+    """Tells waiting threads that something was enqueued or committed, without losing what came before the wait.
+
+    No condition variable: an interrupt could leave its lock taken, and then everybody waits for ever.
+    """
 
     def __init__(self) -> None:
-        self._condition = threading.Condition()
+        self._lock = threading.Lock()
+        self._waiting: list[threading.Lock] = []
         self._count = 0
         self._seen = threading.local()
 
     def announce(self) -> None:
         """Wake everybody who waits."""
-        with self._condition:
+        with self._lock:
             self._count += 1
-            self._condition.notify_all()
+            waiting, self._waiting = self._waiting, []
+        for bell in waiting:
+            bell.release()
 
     def look(self) -> None:
         """Remember that this thread is about to look at the queues; only later changes end its next wait."""
@@ -54,9 +61,18 @@ class Changes:
 
     def wait(self, seconds: float) -> bool:
         """Block until there is a change after this thread's last look or wait; whether there was one."""
-        with self._condition:
+        bell = threading.Lock()
+        bell.acquire()
+        with self._lock:
             seen = getattr(self._seen, "count", self._count)
-            changed = self._condition.wait_for(lambda: self._count != seen, seconds)
+            if self._count == seen:
+                self._waiting.append(bell)
+        if self._count == seen:
+            bell.acquire(timeout=max(0.0, seconds))
+        with self._lock:
+            if bell in self._waiting:
+                self._waiting.remove(bell)
+            changed = bool(self._count != seen)
             self._seen.count = self._count
         return changed
 
@@ -86,17 +102,19 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Cursor]:
-        """A read-only transaction: all its statements see the same committed state."""
-        with self._transaction("BEGIN TRANSACTION READ ONLY") as cursor:
+        """A read-only transaction: all its statements see the same committed state. An interrupt ends it."""
+        with held_back() as section, self._transaction("BEGIN TRANSACTION READ ONLY", section) as cursor:
+            section.open()
             yield cursor
+            section.shut()
 
     @contextmanager
     def writing(self) -> Iterator[Cursor]:
-        """A transaction that is kept whole, or not at all when anything is raised in it."""
+        """A transaction that is kept whole, or not at all when anything is raised in it; interrupts wait for it."""
         self.check_process()
-        with self._write_lock:
+        with held_back() as section, self._write_lock:
             self.check_file()
-            with self._transaction("BEGIN TRANSACTION") as cursor:
+            with self._transaction("BEGIN TRANSACTION", section) as cursor:
                 yield cursor
 
     def check_process(self) -> None:
@@ -111,7 +129,7 @@ class Database:
 
     def close(self) -> None:
         """Wait for the writer, interrupt readers, close every cursor and release the file."""
-        with self._write_lock, self._idle:
+        with held_back(), self._write_lock, self._idle:
             if self._closed:
                 return
             self._closed = True
@@ -130,17 +148,20 @@ class Database:
         raise StoreError(f"the store {self.name} is still being read by another thread, so its file is not released")
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Cursor]:
+    def _transaction(self, begin: str, section: Section) -> Iterator[Cursor]:
         with self._cursor() as cursor:
             try:
                 cursor.execute(begin)
                 yield cursor
                 cursor.execute("COMMIT")
             except BaseException as error:
+                section.shut()
                 with suppress(duckdb.Error):  # the error may have ended the transaction already
                     cursor.execute("ROLLBACK")
                 if isinstance(error, duckdb.Error | UnicodeEncodeError):
                     raise StatementRefused(self.name, str(error)) from error
+                if type(error) is RuntimeError and str(error) == "Query interrupted":
+                    raise KeyboardInterrupt from None  # DuckDB's word for it
                 raise
 
     @contextmanager

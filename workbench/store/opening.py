@@ -24,6 +24,7 @@ from workbench.runtime.errors import (
     StoreLocked,
     StoreOpenWithOtherSettings,
 )
+from workbench.runtime.interrupts import held_back
 from workbench.runtime.kv import DELTA, KVModel
 from workbench.store.database import Cursor, Database, file_identity
 from workbench.store.healing import Healing, heal
@@ -58,7 +59,7 @@ def open_file(path: str | Path, kv_model: KVModel | None, heals: bool = True) ->
     `StoreLocked`, `StoreOpenWithOtherSettings` or `StoreFileGone`, each before anything in the file is changed.
     """
     resolved = Path(path).resolve()
-    with _registry_lock:
+    with held_back(), _registry_lock:
         database = _database_here(resolved)
         if database is None:
             database = _open_first(resolved, kv_model, heals)
@@ -72,7 +73,7 @@ def open_file(path: str | Path, kv_model: KVModel | None, heals: bool = True) ->
 def release(database: Database) -> None:
     """Give a database back; the last user closes it."""
     database.check_process()
-    with _registry_lock:
+    with held_back(), _registry_lock:
         database.users -= 1
         if database.users == 0:
             database.close()
