@@ -161,6 +161,39 @@ panel = run.stepper()
 panel
 """
 
+QUESTION = """
+from workbench.lesson import question
+
+panel = question(
+    "Turn 2. Line 3 runs again. In turn 1 it read nothing. What does it read now?",
+    choices=["nothing again", '`"1"`, which line 4 wrote in turn 1', '`"2"`, which line 4 is about to write'],
+    answer='`"1"`, which line 4 wrote in turn 1',
+    because="The engine loads `kv_store` before it runs the function again.",
+)
+panel
+"""
+FLOW = """
+def flow(ctx, given):
+    ctx.set_kv_value("step", "1")
+    result = yield ctx.schedule_activity("Echo", "old")
+    yield ctx.wait_for_event("go")
+    return result
+"""
+BEGUN = f"""
+%reload_ext workbench
+from workbench import Workbench
+
+wb = Workbench()
+
+
+@wb.orchestration("Flow"){FLOW}
+
+wb.start("Flow").turn()
+wb.start("Flow").turn()
+%kv
+"""
+CHANGED = "%%orchestration Flow" + FLOW.replace("old", "NEW")
+
 BUSY = "import time\ntime.sleep(6)"
 CELLS = {
     "live": LIVE,
@@ -173,6 +206,9 @@ CELLS = {
     "table": TABLE,
     "below": BELOW,
     "hostile": HOSTILE,
+    "question": QUESTION,
+    "begun": BEGUN,
+    "changed": CHANGED,
     "busy": BUSY,
 }
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}

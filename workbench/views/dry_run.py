@@ -40,7 +40,7 @@ def html(changed: ChangedCode) -> str:
     """The report of the check; only the title when nothing is in flight."""
     name, _, what = _title(changed).rstrip(":").partition("; ")
     if changed.report.rows:
-        return report.html(changed.report, (name, f"{what}: {report.can_take_in_words(changed.report)}"))
+        return report.html(changed.report, (name, f"replayed dry: {report.can_take_in_words(changed.report)}"))
     return page.rendering(page.head(name, what))
 
 

@@ -98,7 +98,7 @@ def _choice(question: Question, chosen: int | None, position: int, live: bool) -
     tint = {"✓": " added", "✗": " removed"}.get(mark, "")
     content = join(
         (
-            element("span", mark or LETTERS[position], css="letter"),
+            element("span", f"{mark} {LETTERS[position]}".strip(), css="letter"),
             " ",
             element("span", _with_code(question.choices[position])),
         )
