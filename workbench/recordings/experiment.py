@@ -35,11 +35,19 @@ SAME_ENDING = 2.0
 """What the recorded ending is worth beside an operation that equals its record, which is worth 1."""
 
 
+ALL_USED = 0.5
+"""What it is worth that no record is left over where the code goes on further than the recording."""
+
+
 class Hypothesis(msgspec.Struct, frozen=True):
-    """A guess at how the code was edited at one place; `skip` records are no longer made there (or made later)."""
+    """A guess at how the code was edited at one place; `skip` records are no longer made there (or made later).
+
+    With `back` the edit is the last operation before the place, though it equals its record: two timers are alike.
+    """
 
     name: Name
     skip: int = 0
+    back: bool = False
 
 
 class ExperimentJournal(Journal):
@@ -70,7 +78,7 @@ class ExperimentJournal(Journal):
     def match(self, action: Action) -> Record:
         """The record that the operation equals, or stands for."""
         record = self._next()
-        if record is not None and record.signature == action.signature:
+        if record is not None and record.signature == action.signature and not self._is_edit_before_place():
             self.position += 1
             return self._equal(record)
         missed = next((each for each in self._missed if each.signature == action.signature), None)
@@ -91,6 +99,20 @@ class ExperimentJournal(Journal):
         """Follow the code no further: raise what this returns."""
         self.state = "stopping"
         return ReplayStopped()
+
+    @property
+    def edited(self) -> Action | None:
+        """The operation at which the hypothesis was first needed."""
+        return None if self._first is None else self._first[0]
+
+    @property
+    def never_made(self) -> int:
+        """How many records were guessed to come later and did not."""
+        return len(self._missed)
+
+    def _is_edit_before_place(self) -> bool:
+        back = self.hypothesis is not None and self.hypothesis.back
+        return back and self._first is None and self.position == self.place
 
     def skip_leftovers(self, turn: RecordedTurn) -> None:
         """At the end of a turn: pass over its records that were not made."""
@@ -117,8 +139,11 @@ class ExperimentJournal(Journal):
         name, skip = self.hypothesis.name, self.hypothesis.skip
         if name == "added":
             return self._answer(action)
-        if name == "changed" and record is not None and may_stand_for(action, record):
-            return self._stand_for(action, record)
+        if name == "changed" and record is not None:
+            if may_stand_for(action, record):
+                return self._stand_for(action, record)
+            self.position += 1
+            return self._answer(action)
         following = self._next(skip)
         if name in ("removed", "moved") and following is not None:
             exact = following.signature == action.signature
@@ -269,7 +294,9 @@ class Experiment(Execution):
                 journal.skip_leftovers(turn)
             if journal.state == "stopping" or self.finished is not None:
                 break
-        worth = journal.equal + journal.alike
+        worth = journal.equal + journal.alike - journal.never_made
+        if journal.all_matched and journal.edited is not None:
+            worth += ALL_USED
         if journal.turns and journal.all_matched and journal.state != "stopping":
             last = journal.turns[-1]
             ended = self.finished is not None

@@ -11,13 +11,14 @@ import msgspec
 from workbench.recordings.debugging import parted_at, stop_in
 from workbench.recordings.explain import explain
 from workbench.recordings.integrity import Damage
+from workbench.recordings.purity import Purity, check_purity
 from workbench.recordings.recording import RecordedExecution, Recording
 from workbench.recordings.reference import ReferenceVerdict, reference_verdict
 from workbench.recordings.tracing import exact_turns, setting_of, trace_execution, turns_without_code
 from workbench.runtime import kv
 from workbench.runtime.dialect import dialect_of
 from workbench.runtime.divergence import Divergence, OutcomeDifference, StrictDifference
-from workbench.runtime.errors import NoCodeToDebug, NondeterminismError
+from workbench.runtime.errors import NoCodeToDebug, NondeterminismError, WorkbenchError
 from workbench.runtime.execution import Code
 from workbench.runtime.limits import Limits
 from workbench.runtime.turn import Turn, TurnSetting
@@ -127,6 +128,15 @@ class Replay(Steppable, msgspec.Struct, frozen=True, kw_only=True):
             if verdict is None or not verdict.accepted:
                 break
         return verdict
+
+    def purity(self, fresh: bool = True) -> Purity:
+        """Dry runs of the code, here and (with `fresh`) in two fresh processes: what else it depends on, and where.
+
+        Raises `WorkbenchError` when there was no code.
+        """
+        if self.code is None:
+            raise WorkbenchError("there is no code to try: recording.replay(code).purity()")
+        return check_purity(self.recording, self.code, fresh=fresh, deadline_ms=self.deadline_ms)
 
     def turn(self, address: str) -> Turn:
         """The turn at an address such as `"1.3"`; raises `LookupError` naming those there are."""

@@ -1,0 +1,298 @@
+"""Whether code does the same whenever it runs against the same history: dry runs here and in fresh processes.
+
+Runs in this process find hidden state, clocks and chance; runs in fresh processes, which hash strings otherwise, find
+the order of sets, and what a long-lived kernel hides. A run is compared by what it does otherwise than the record.
+Nothing is written and no activity runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import msgspec
+
+from workbench.recordings.observed_calls import Call, Hazard, Watch, state_of
+from workbench.recordings.sent_code import CannotBeSent, SentCode, receive, send
+from workbench.recordings.tracing import exact_turns, trace_execution
+from workbench.runtime.dialect import dialect_of
+from workbench.runtime.execution import Code
+from workbench.runtime.lines import Line, describe_line, user_line
+from workbench.runtime.turn import Turn, TurnSetting
+from workbench.runtime.watchdog import DEADLINE_MS
+from workbench.showing import Shown
+
+if TYPE_CHECKING:
+    from workbench.recordings.recording import Recording
+
+RUNS_HERE: Final = 2
+RUNS_BY_CHANCE: Final = 8
+"""How often code that asks for chance is run again, from another seed each time, to see whether it matters."""
+HASH_SEEDS: Final = ("1", "2")
+"""Two fresh processes: what they do differently is the order of a set, or of `hash`."""
+_STARTING_MS: Final = 30_000
+"""How long a fresh process may take to start and import, on top of the deadline for the code, ms."""
+
+
+class Parting(msgspec.Struct, frozen=True):
+    """Where two runs do different things: which runs, the address of the operation, and both sides."""
+
+    runs: str
+    address: str
+    one: str
+    other: str
+
+
+class Impurity(msgspec.Struct, frozen=True, kw_only=True):
+    """Something besides input, results and `ctx` that the code depends on, or may depend on.
+
+    `what` names the call, the variable, or what is known; `place` is the line in words (None: not known). `proven`:
+    two runs did different things (where several calls are proven, it is at least one of them); otherwise the call was
+    seen and made no difference. `parting` is where the runs part; `values` are those of a variable before and after.
+    """
+
+    hazard: Hazard
+    what: str
+    place: str | None = None
+    proven: bool = True
+    parting: Parting | None = None
+    values: tuple[str, str] | None = None
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that a run does otherwise than the record: where (`execution.turn.operation`), what, and the line."""
+
+    address: str
+    now: str
+    place: str | None
+
+
+Findings = tuple[Finding, ...]
+
+
+class Purity(Shown, msgspec.Struct, frozen=True, kw_only=True):
+    """What dry runs of a recording's code found.
+
+    `runs_here` in this process, `fresh_runs` in fresh ones; `not_fresh` says why there were none. `findings` is what
+    the first run did otherwise than the record (nothing: the replay is the same).
+    """
+
+    _view: ClassVar[str] = "purity"
+
+    instance_id: str
+    orchestration: str
+    impurities: tuple[Impurity, ...]
+    runs_here: int
+    fresh_runs: int
+    not_fresh: str | None = None
+    findings: Findings = ()
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether all runs did the same."""
+        return not any(each.proven for each in self.impurities)
+
+
+def check_purity(
+    recording: Recording, code: Code, *, fresh: bool = True, deadline_ms: int | None = DEADLINE_MS
+) -> Purity:
+    """Run `code` against the recording several times and tell what makes the runs differ.
+
+    With `fresh` also in two fresh processes with hash seeds of their own (about half a second each). A turn may take
+    `deadline_ms` (ms; None: for ever).
+    """
+    before = state_of(code)
+    with Watch() as watch:
+        runs = [dry_run(recording, code, deadline_ms)]
+        after = state_of(code)
+        runs += [dry_run(recording, code, deadline_ms) for _ in range(RUNS_HERE - 1)]
+    if runs[0] == runs[-1] and any(call.hazard == "chance" for call in watch.calls):
+        runs += _by_chance(recording, code, deadline_ms, runs[0])
+    elsewhere: list[Findings] = []
+    reason = None
+    if fresh:
+        try:
+            sent = send(code)
+            elsewhere = [_in_fresh_process(recording, sent, seed, deadline_ms) for seed in HASH_SEEDS]
+        except CannotBeSent as error:
+            reason = str(error)
+    return Purity(
+        instance_id=recording.instance_id,
+        orchestration=recording.orchestration,
+        impurities=tuple(_impurities(runs, elsewhere, watch.calls, _changed(before, after))),
+        runs_here=len(runs),
+        fresh_runs=len(elsewhere),
+        not_fresh=reason,
+        findings=runs[0],
+    )
+
+
+def _by_chance(recording: Recording, code: Code, deadline_ms: int | None, first: Findings) -> Iterator[Findings]:
+    """More runs, each from another seed, until one differs; the generator is put back as it was."""
+    state = random.getstate()
+    try:
+        for seed in range(RUNS_BY_CHANCE):
+            random.seed(seed)
+            found = dry_run(recording, code, deadline_ms)
+            yield found
+            if found != first:
+                return
+    finally:
+        random.setstate(state)
+
+
+def dry_run(recording: Recording, code: Code, deadline_ms: int | None = DEADLINE_MS) -> Findings:
+    """What the code does otherwise than the record, up to the first operation that is another one."""
+    found: list[Finding] = []
+    dialect = dialect_of(recording.writer)
+    for execution in recording.executions:
+        if execution.damage or execution.kv_snapshot is None:
+            break
+        setting = TurnSetting(
+            instance_id=recording.instance_id,
+            orchestration=recording.orchestration,
+            execution_id=execution.execution_id,
+            kv_model=recording.kv_model,
+            limits=recording.limits,
+            start=execution.kv_snapshot,
+            inferred=execution.turns_inferred,
+        )
+        recorded = exact_turns(code, setting, execution.history, execution.soft_boundaries, dialect, deadline_ms)
+        turns = trace_execution(code, setting, recorded, dialect, False, deadline_ms)
+        found += [each for turn in turns for each in _findings(turn)]
+        if turns and (turns[-1].divergence is not None or turns[-1].stopped is not None):
+            break
+    return tuple(found)
+
+
+def _findings(turn: Turn) -> Iterator[Finding]:
+    for strict in turn.strict_differences:
+        yield Finding(turn.address, f"{strict.what} {strict.now}", _place(user_line(strict.chain)))
+    divergence = turn.divergence
+    if divergence is not None:
+        now = divergence.now
+        did = divergence.ending or "nothing: the code waits"
+        if now is not None:
+            values = [str(value) for value in (now.fields() | now.extra).values() if value is not None]
+            did = " ".join([now.kind, *values])
+        yield Finding(divergence.address, did, _place(user_line(divergence.chain)))
+    if turn.outcome_difference is not None:
+        ending = turn.outcome_difference
+        yield Finding(turn.address, f"{ending.now_status} {ending.now_output}", None)
+    if turn.stopped is not None:
+        yield Finding(turn.address, "did not come back", None)
+
+
+def _place(line: Line | None) -> str | None:
+    return None if line is None else describe_line(line)
+
+
+_Changed = list[tuple[str, tuple[str, str]]]
+
+
+def _changed(before: dict[str, str], after: dict[str, str]) -> _Changed:
+    """The variables that a run left otherwise, with both values."""
+    return [(label, (text, after[label])) for label, text in before.items() if after.get(label, text) != text]
+
+
+def _impurities(
+    runs: list[Findings], elsewhere: list[Findings], calls: list[Call], changed: _Changed
+) -> Iterator[Impurity]:
+    other = next((run for run in runs if run != runs[0]), None)
+    here = None if other is None else _parting("two runs in this process", runs[0], other)
+    if here is not None and changed:
+        yield from (Impurity(hazard="state", what=label, parting=here[1], values=both) for label, both in changed)
+    elif here is not None and not calls:
+        yield Impurity(hazard="unknown", what="something outside the function", place=here[0], parting=here[1])
+    elif here is None and len(set(elsewhere)) > 1 and not calls:
+        place, parting = _parting("two processes with other hash seeds", elsewhere[0], elsewhere[1])
+        yield Impurity(hazard="set order", what="the order of a set", place=place, parting=parting)
+    elif here is None and any(each != runs[0] for each in elsewhere):
+        place, parting = _parting("this process and a fresh one", runs[0], elsewhere[0])
+        what = "something that is otherwise in a fresh process"
+        yield Impurity(hazard="state", what=what, place=place, parting=parting)
+    varies = {call.hazard for call in calls} - {"environment"} or {"environment"}
+    for call in calls:
+        proven = here is not None and not changed and call.hazard in varies
+        yield Impurity(
+            hazard=call.hazard,
+            what=call.name if call.name == "os.environ" else f"{call.name}()",
+            place=describe_line(call.line),
+            proven=proven,
+            parting=here[1] if here is not None and proven else None,
+        )
+
+
+def _parting(whose: str, one: Findings, other: Findings) -> tuple[str | None, Parting]:
+    """The line at which two runs part, and both sides."""
+    index = next(i for i in range(max(len(one), len(other))) if one[i : i + 1] != other[i : i + 1])
+    here, there = (run[index] if index < len(run) else None for run in (one, other))
+    found = here or there
+    assert found is not None  # noqa: S101 (for the type checker)
+    return found.place, Parting(whose, found.address, _told(here), _told(there))
+
+
+def _told(finding: Finding | None) -> str:
+    return "as recorded" if finding is None else finding.now
+
+
+# The fresh process.
+
+
+class _Order(msgspec.Struct):
+    """What a fresh process is asked for."""
+
+    code: SentCode
+    recording: str
+    path: list[str]
+    deadline_ms: int | None
+
+
+class _Answer(msgspec.Struct):
+    findings: Findings = ()
+    error: str | None = None
+
+
+def _in_fresh_process(recording: Recording, sent: SentCode, seed: str, deadline_ms: int | None) -> Findings:
+    order = msgspec.json.encode(_Order(sent, recording.to_json(), sys.path, deadline_ms))
+    turns = recording.turn_count + 1
+    patience = None if deadline_ms is None else (_STARTING_MS + deadline_ms * min(turns, 3)) / 1000
+    command = [sys.executable, "-m", "workbench.recordings.purity"]
+    environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    try:
+        done = subprocess.run(  # noqa: S603 (this very interpreter)
+            command, input=order, capture_output=True, env=environment, check=False, timeout=patience
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CannotBeSent(f"the fresh process gave no answer ({type(error).__name__})") from error
+    try:
+        answer = msgspec.json.decode(done.stdout, type=_Answer)
+    except msgspec.DecodeError:
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
+        raise CannotBeSent(f"the fresh process failed: {last[0]}") from None
+    if answer.error is not None:
+        raise CannotBeSent(answer.error)
+    return answer.findings
+
+
+def answer_order(order: bytes) -> bytes:
+    """In the fresh process: run the code of an order once; what it prints goes to stderr."""
+    from workbench.recordings.recording import Recording
+
+    asked = msgspec.json.decode(order, type=_Order)
+    with contextlib.redirect_stdout(sys.stderr):
+        try:
+            code = receive(asked.code)
+        except BaseException as error:  # noqa: BLE001 (the user's module may raise anything when it is imported)
+            failed = f"it cannot be made again there: {type(error).__name__}: {error}"
+            return msgspec.json.encode(_Answer(error=failed))
+        return msgspec.json.encode(_Answer(dry_run(Recording.from_json(asked.recording), code, asked.deadline_ms)))
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(answer_order(sys.stdin.buffer.read()))
