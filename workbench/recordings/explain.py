@@ -12,14 +12,17 @@ from typing import TypeVar
 
 import msgspec
 
+from workbench.recordings.any_order import AnyOrder, is_iteration
 from workbench.recordings.experiment import Experiment, Hypothesis, may_stand_for, records_before
 from workbench.recordings.last_line import last_line
+from workbench.recordings.observed_calls import Call, Watch, call_in_words, state_of
 from workbench.runtime import events as ev
 from workbench.runtime.actions import Action
 from workbench.runtime.dialect import Dialect
 from workbench.runtime.divergence import Divergence, Kind
 from workbench.runtime.errors import DidNotComeBack
 from workbench.runtime.execution import Code, Execution
+from workbench.runtime.kv import DELTA
 from workbench.runtime.lines import Chain
 from workbench.runtime.replayed_turn import compare_ending
 from workbench.runtime.turn import Turn, TurnSetting
@@ -30,8 +33,13 @@ E = TypeVar("E", bound=Execution)
 
 SKIP_AT_MOST = 5
 DELTA_HELPS = 'use the delta model (kv_model="delta"): the same code replays this history there'
+NOT_HEALED = (
+    "restart the instance (client.restart_instance): its store was migrated in the middle of this execution; or "
+    "migrate the old file again with heal=True"
+)
 SORT = "iterate in a fixed order, sorted(…) for a set: this turn was recorded making the same operations in another"
 DELTA_TOO = 'use the delta model (kv_model="delta"); this history differs there too, at another place'
+MOST_CAUSES = 3
 ENOUGH = 40
 """A guess under which so many operations line up needs no further proof."""
 
@@ -61,13 +69,20 @@ def explain(
 
 
 def _found(divergence: Divergence, laboratory: _Laboratory) -> Divergence:
-    named = msgspec.structs.replace(divergence, impure=True) if laboratory.is_impure() else laboratory.named()
+    if laboratory.is_impure():
+        named = msgspec.structs.replace(divergence, impure=True)
+        if named.explaining_read is None:
+            return msgspec.structs.replace(named, to_do=(*laboratory.causes(), *_to_do(named)))
+    else:
+        named = laboratory.named()
     if named.explaining_read is None:
         return msgspec.structs.replace(named, to_do=((SORT,) if laboratory.is_reordered() else ()) + _to_do(named))
     healthy = laboratory.divergence_in_delta_model()
     if healthy is not None and _essence(healthy) == _essence(divergence):  # no poison had a part in it
         reads = tuple(msgspec.structs.replace(read, poisoned=False) for read in named.reads)
         return msgspec.structs.replace(named, reads=reads, to_do=_to_do(named))
+    if laboratory.kv_model == DELTA:
+        return msgspec.structs.replace(named, to_do=(NOT_HEALED,))
     return msgspec.structs.replace(named, to_do=(DELTA_TOO if healthy is not None else DELTA_HELPS,))
 
 
@@ -87,28 +102,38 @@ class _Laboratory:
         self._turn = turn
         self._code = code
         self._setting = setting
+        self.kv_model = setting.kv_model
         self._turns = turns
         self._dialect = dialect
         self._records = [record for each in turns for record in each.operations]
         self._place = records_before(turns, divergence.recorded_turn, divergence.operation)
+        self._edited: Action | None = None
+        self._calls: list[Call] = []
+        self._changed: list[str] = []
 
     def is_impure(self) -> bool:
         """Whether the code, run again, does not part from the record at the same place by the same operation."""
+        before = state_of(self._code)
         execution = self._fresh(Execution)
-        for turn in self._turns:
-            if execution.advance(turn, being_made=self._divergence.turn).divergence is not None:
-                break
-        execution.close()
+        with Watch() as watch:
+            for turn in self._turns:
+                if execution.advance(turn, being_made=self._divergence.turn).divergence is not None:
+                    break
+            execution.close()
+        self._calls = watch.calls
+        after = state_of(self._code)
+        self._changed = [label for label, text in before.items() if after.get(label, text) != text]
         again = execution.journal.divergence
         return again is None or _essence(again) != _essence(self._divergence)
 
+    def causes(self) -> tuple[str, ...]:
+        """What was seen while impure code ran again: variables that it left otherwise, else calls."""
+        found = self._changed or [call_in_words(call) for call in self._calls if call.hazard != "environment"]
+        return tuple(f"the code is impure: {each}" for each in found[:MOST_CAUSES])
+
     def is_reordered(self) -> bool:
-        """Whether the same turn was recorded making this operation too, later among others of its kind and name."""
-        now = self._divergence.now
-        if now is None or now.kind not in ev.SCHEDULES:
-            return False
-        left = self._records[self._place : self._place + self._left_in_turn()]
-        return bool(left) and _same_name(left[0], now) and any(each.signature == now.signature for each in left[1:])
+        """Whether one line made the recorded operations of this turn in another order."""
+        return is_iteration(self._fresh(AnyOrder), self._turns, self._divergence.recorded_turn)
 
     def divergence_in_delta_model(self) -> Divergence | None:
         """Where the code parts from the record when its replay is seeded with the state at the execution's start."""
@@ -143,6 +168,8 @@ class _Laboratory:
         worth = {each: self._experiment(each, ENOUGH)[0] for each in hypotheses}
         best = max(hypotheses, key=lambda each: worth[each])
         _, equal, ends_as_recorded = self._experiment(best, None)
+        if best.back:
+            return self._added_before(equal)
         left = len(self._records) - self._place
         if best.name == "added" and left == 0 and self._history_ends_here() and not ends_as_recorded:
             ending = self._turns[-1].ending
@@ -153,6 +180,19 @@ class _Laboratory:
             equal -= 1
         return self._with(name, max(0, min(equal, later)), max(0, later))
 
+    def _added_before(self, equal: int) -> Divergence:
+        """The operation before the place is the one that was added: it equals a record that stands for the next."""
+        record = self._records[self._place - 1]
+        made = (*self._turn.replayed, *self._turn.operations)
+        chain = next((each.chain for each in made if each.event_id == record.event_id), self._divergence.chain)
+        return msgspec.structs.replace(
+            self._with("added", equal, len(self._records) - self._place + 1),
+            operation=self._divergence.operation - 1,
+            recorded=record.event,
+            now=self._edited,
+            chain=chain,
+        )
+
     def _with(self, kind: Kind, equal: int, later: int) -> Divergence:
         return msgspec.structs.replace(self._divergence, kind=kind, lines_up=(equal, later))
 
@@ -162,7 +202,8 @@ class _Laboratory:
         now = divergence.now
         if now is None:
             left = self._left_in_turn()
-            return [Hypothesis("removed", left), Hypothesis("moved", left)] if left else []
+            doubled = [Hypothesis("added", back=True)] if divergence.operation > 1 else []
+            return [Hypothesis("removed", left), Hypothesis("moved", left), *doubled] if left else []
         record = self._record(0)
         found = []
         if divergence.kind == "changed" and record is not None and may_stand_for(now, record):
@@ -172,6 +213,8 @@ class _Laboratory:
             following = self._record(skip)
             if following is not None and _same_name(following, now):
                 found += [Hypothesis("removed", skip), Hypothesis("moved", skip)]
+        if divergence.kind == "changed" and Hypothesis("changed") not in found:
+            found.append(Hypothesis("changed"))
         return found
 
     def _record(self, ahead: int) -> Record | None:
@@ -189,9 +232,11 @@ class _Laboratory:
 
     def _experiment(self, hypothesis: Hypothesis | None, enough: int | None) -> tuple[float, int, bool]:
         """What lines up in all, how many operations equal their records, and whether the code ends as recorded."""
-        at_end_of = self._divergence.recorded_turn if self._divergence.now is None else None
+        back = hypothesis is not None and hypothesis.back
+        at_end_of = self._divergence.recorded_turn if self._divergence.now is None and not back else None
         execution = self._fresh(Experiment)
-        worth = execution.under(hypothesis, self._place, at_end_of, enough)
+        worth = execution.under(hypothesis, self._place - back, at_end_of, enough)
+        self._edited = execution.journal.edited
         ends = execution.finished is not None and compare_ending(execution, self._turns[-1]) is None
         return worth, execution.journal.equal, ends
 

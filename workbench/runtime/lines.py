@@ -12,6 +12,7 @@ import sys
 import sysconfig
 import types
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.runtime.tasks import Task
@@ -32,7 +33,9 @@ class Line(NamedTuple):
 Chain = tuple[Line, ...]
 """The lines that lead to an operation, innermost first."""
 
-_ENGINE_FOLDER = __file__.rpartition("lines.py")[0]
+_PACKAGE_FOLDER = Path(__file__).parents[1]
+_ENGINE_FOLDERS = tuple(str(_PACKAGE_FOLDER / name / "_").removesuffix("_") for name in ("runtime", "recordings"))
+"""Recordings are replayed by subclasses of the engine's own classes."""
 _LIBRARY_FOLDERS = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 _AWAIT_OF_TASK = Task.__await__.__code__
 
@@ -149,7 +152,7 @@ def def_line(code: types.CodeType) -> int:
 
 def is_engine(file: str) -> bool:
     """Whether a file belongs to the engine that runs user code."""
-    return file.startswith(_ENGINE_FOLDER)
+    return file.startswith(_ENGINE_FOLDERS)
 
 
 def is_library(file: str) -> bool:
