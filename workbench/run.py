@@ -27,7 +27,7 @@ from workbench.runtime.errors import (
     UnknownOrchestration,
 )
 from workbench.runtime.events import application_error
-from workbench.runtime.kv import DELTA, Entry
+from workbench.runtime.kv import DELTA, Entry, Tables, apply_turn, snapshot
 from workbench.runtime.limits import Limits
 from workbench.runtime.provider import InstanceInfo
 from workbench.runtime.registry import Registry
@@ -313,7 +313,7 @@ class Run(Steppable):
             execution_id=result.execution_id,
             kv_model=self._desk.provider.kv_model,
             limits=self._desk.limits,
-            start=seeded if self._desk.provider.kv_model == DELTA else self._start_of(result.execution_id),
+            start=self._start_of(result, seeded),
         )
         turn = made_turn(setting, traced, recorded, seeded)
         if turn.divergence is None:
@@ -325,12 +325,22 @@ class Run(Steppable):
         history = self._desk.provider.read_history(self.instance_id, result.execution_id)
         return tuple(turn for turn in recorded_turns(history) if turn.number < result.number)
 
-    def _start_of(self, execution_id: int) -> Mapping[str, Entry]:
-        """The KV state that an execution began with, told from the histories before it."""
-        if execution_id == 1:
-            return {}
-        executions = self.recording().executions
-        return next(each.kv_snapshot or {} for each in executions if each.execution_id == execution_id)
+    def _start_of(self, result: TurnResult, seeded: Mapping[str, Entry]) -> Mapping[str, Entry]:
+        """The KV state that the turn's execution began with, told from the histories before it.
+
+        In the delta model that is what it is seeded with, unless the store was migrated in the middle of it without
+        being healed; a turn that diverged is worth looking.
+        """
+        kv_model, tables = self._desk.provider.kv_model, Tables()
+        if kv_model == DELTA and result.divergence is None:
+            return seeded
+        for expected, execution in enumerate(self.recording().executions, 1):
+            if execution.execution_id != expected or execution.damage:
+                return seeded  # nobody knows
+            if execution.execution_id == result.execution_id:
+                break
+            tables = apply_turn(kv_model, tables, execution.history.events, ended=True)
+        return snapshot(tables)
 
 
 def _as_first_made(turn: Turn) -> Turn:

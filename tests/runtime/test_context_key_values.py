@@ -73,6 +73,19 @@ def test_reads_are_no_events() -> None:
     assert kinds(in_one_turn(body).events) == [ev.STARTED, ev.COMPLETED]
 
 
+@pytest.mark.parametrize("write", ["value", "key", "status"])
+def test_a_task_that_was_not_yielded_is_no_text(write: str) -> None:
+    def body(ctx: Any) -> None:
+        task = ctx.schedule_activity("a", 1)
+        if write == "status":
+            ctx.set_custom_status(task)
+        else:
+            ctx.set_kv_value(*(("k", task) if write == "value" else (task, "v")))
+
+    text = str(in_one_turn(body).results[-1].output)
+    assert "is a task that was not yielded, activity a(1): yield it, and store what it gives" in text
+
+
 def test_keys_and_values_are_taken_as_text() -> None:
     def body(ctx: Any) -> object:
         ctx.set_kv_value(1, None)

@@ -95,6 +95,21 @@ def test_without_healing_an_instance_that_writes_first_goes_on(old_file: Path) -
 
 
 @pytest.mark.damages("without healing the mixed table stays")
+def test_its_divergence_is_explained_by_the_poisoned_snapshot_and_says_what_to_do(old_file: Path) -> None:
+    upgraded(old_file, heal=False)
+    with registered(old_file) as wb:
+        run = wb.run("ReadsFirst")
+        run.raise_event("go")
+        turn = run.turn()
+    assert turn.divergence is not None
+    [read] = [each.read for each in turn.operations if each.read is not None]
+    assert (read.poisoned, read.value) == (True, "1")
+    assert "the snapshot is poisoned" in turn.divergence.text()
+    assert "client.restart_instance" in turn.divergence.text()
+    assert {key: entry.value for key, entry in turn.before.store.items()} == {"n": "1"}
+
+
+@pytest.mark.damages("without healing the mixed table stays")
 def test_an_instance_that_failed_by_the_upgrade_can_be_restarted_and_completes(old_file: Path) -> None:
     upgraded(old_file, heal=False)
     finish(old_file, "ReadsFirst")

@@ -206,6 +206,11 @@ def test_a_value_that_is_too_large_is_counted_with_the_instance_and_the_key(
     assert measured.look()["duroxide.kv.limit_exceeded.value_size"] == [Point(1, attributes)]
 
 
+def test_writes_that_a_limit_discarded_are_not_counted(delta: Workbench, measured: Measured) -> None:
+    run(delta, sets(1, size=MOST.kv_value_bytes + 1), instance_id="large")
+    assert measured.counts() == {"duroxide.kv.limit_exceeded.value_size": 1}
+
+
 def test_a_turn_that_was_not_committed_is_not_counted(delta: Workbench, measured: Measured) -> None:
     """Somebody else has the lock by the time it is made, so it is made again: it counts once."""
     others: list[Claim] = []

@@ -213,7 +213,9 @@ def made_turn(
     """
     result = traced[-1].result
     rows = [(turn.events, turn.ending is not None) for turn in recorded]
-    tables = fold_tables(setting, [*rows, (result.events, result.ended)])
+    # What the store gave is what its tables held, also where that is not what the execution began with.
+    given = msgspec.structs.replace(setting, start=snapshot) if setting.kv_model == kv.DELTA else setting
+    tables = fold_tables(given, [*rows, (result.events, result.ended)])
     history = [(turn.number, event) for turn in recorded for event in turn.events]
     shown = Pass(setting, snapshot, history)
     for each in traced:

@@ -288,7 +288,7 @@ class OrchestrationContext:
 
     def set_custom_status(self, status: str) -> None:
         """Set the status text that clients see; the last one of a turn wins."""
-        self._update_status(payload.storable("a custom status", str(status)))
+        self._update_status(_as_text("a custom status", status))
 
     def reset_custom_status(self) -> None:
         """Take the status text away."""
@@ -309,10 +309,11 @@ class OrchestrationContext:
     def set_kv_value(self, key: str, value: str) -> None:
         """Set a key of this instance. Recorded; limits are checked at the end of the turn.
 
-        Key and value are taken as `str(…)`. Raises `NotStorable` for half a character.
+        Key and value are taken as `str(…)`. Raises `NotStorable` for half a character, and `InvalidTask` for a task
+        that was not yielded.
         """
-        key = payload.storable("a key", str(key))
-        value = payload.storable(f"the value of key {key!r}", str(value))
+        key = _as_text("a key", key)
+        value = _as_text(f"the value of key {key!r}", value)
         journal = self._journal
         if journal.enter():
             record = journal.match(Action((ev.KV_SET, key, value), {"last_updated_at_ms": journal.now_ms}))
@@ -478,3 +479,12 @@ def _converter(result_type: type | None) -> Callable[[Any], Any] | None:
     if result_type is None:
         return None
     return lambda value: msgspec.convert(value, result_type)
+
+
+def _as_text(what: str, value: object) -> str:
+    """What is stored of a value that is meant to be text."""
+    if isinstance(value, Task):
+        raise InvalidTask(
+            f"{what} is a task that was not yielded, {value.describe()}: yield it, and store what it gives"
+        )
+    return payload.storable(what, str(value))

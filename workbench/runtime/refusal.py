@@ -17,6 +17,9 @@ from workbench.runtime.ending import parent_notice
 from workbench.runtime.limits import Limits
 from workbench.runtime.turn_result import LogLine, TurnResult
 
+_WRITE_LINES = ("kv.set", "kv.clear")
+_WRITE_COUNTERS = ("duroxide.kv.set", "duroxide.kv.clear_value", "duroxide.kv.clear_all")
+
 
 class BrokenLimit(msgspec.Struct, frozen=True):
     """A limit that a turn breaks: what its instance fails with, and the line that is logged, with its fields.
@@ -83,7 +86,8 @@ def _keys(result: TurnResult, limits: Limits) -> BrokenLimit | None:
 def refuse(result: TurnResult, limits: Limits) -> TurnResult:
     """The turn as it is committed: itself, or, when it breaks a limit, its refusal.
 
-    A refusal keeps the arrivals, one failure, the notice to the parent and the cancels of work already in flight.
+    A refusal keeps the arrivals, one failure, the notice to the parent and the cancels of work already in flight; of
+    writes that are discarded nothing is logged or counted.
     Unread queue messages beyond `carried_messages` are not carried over continue-as-new; the oldest are.
     """
     if result.replayed or result.divergence is not None or not result.arrivals:
@@ -110,8 +114,8 @@ def refuse(result: TurnResult, limits: Limits) -> TurnResult:
         cancelled_activities=result.in_flight,
         waiting_for=(),
         refused=broken.text,
-        logs=(*result.logs, *_lines(broken)),
-        measures=(*result.measures, *_measures(broken)),
+        logs=(*(line for line in result.logs if line[2] not in _WRITE_LINES), *_lines(broken)),
+        measures=(*(each for each in result.measures if each[0] not in _WRITE_COUNTERS), *_measures(broken)),
     )
 
 
