@@ -44,7 +44,7 @@ def test_what_differs_is_told_once_with_its_line_and_whom_it_concerns(failing: C
         "  in flight 0 of 2 replays as recorded\n"
         "  ✗ Flow 1.0.0 · diverged: an operation is made now that was not recorded\n"
         '      flow_next, line 2: yield ctx.schedule_activity("Extra", 1)\n'
-        "      order-1 (turn 1.1, event 2), order-2 (turn 1.1, event 2)\n"
+        "      order-1, order-2 (turn 1.1, event 2)\n"
         "  finished  0 of 1 replay as recorded\n"
         "  ✗ Flow 1.0.0 · diverged: an operation is made now that was not recorded\n"
         '      flow_next, line 2: yield ctx.schedule_activity("Extra", 1)\n'
@@ -64,6 +64,27 @@ def test_the_pin_takes_the_functions_that_were_given(flows: list[Recording]) -> 
     pin = check(flows, {"Flow": {"1.0.0": old, "2.0.0": new}}).pin
     assert 'wb.orchestration("Flow", version="1.0.0")(flow)' in pin
     assert 'runtime.register_orchestration_versioned("Flow", "2.0.0", flow_next)' in pin
+
+
+def test_instances_that_part_in_different_places_have_a_line_for_each_place() -> None:
+    first = 'def flow(ctx, twice):\n    if twice:\n        ctx.set_kv_value("twice", "1")\n'
+    then = '    ctx.set_kv_value("once", "1")\n    yield ctx.wait_for_event("go")\n'
+    added = then.replace("    yield", '    ctx.set_kv_value("more", "1")\n    yield')
+    recordings = []
+    with Workbench() as wb:
+        wb.orchestration("Flow")(typed(first + then))
+        for number, twice in enumerate([True, False, True]):
+            run = wb.start("Flow", twice, instance_id=f"order-{number}")
+            run.turn()
+            recordings.append(run.recording())
+    lines = check(recordings, typed(first + added)).text().splitlines()
+    assert lines[4:6] == ["      order-0, order-2 (turn 1.1, event 4)", "      order-1 (turn 1.1, event 3)"]
+
+
+def test_the_pin_tells_functions_of_one_name_apart(flows: list[Recording]) -> None:
+    pin = check(flows, {"Flow": {"1.0.0": typed(FLOW), "2.0.0": typed(NEXT)}}).pin
+    assert 'wb.orchestration("Flow", version="1.0.0")(flow_1_0_0)' in pin
+    assert 'wb.orchestration("Flow", version="2.0.0")(flow)' in pin
 
 
 def test_the_pin_runs(failing: CheckReport) -> None:

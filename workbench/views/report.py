@@ -81,13 +81,15 @@ def _group_lines(group: Sequence[CheckRow]) -> list[str]:
     name = f"{words.shown(row.orchestration)} {words.shown(row.recorded_version)}".strip()
     found = [f"  ✗ {name}{code} · {row.verdict}{what}"]
     found += [f"      {where(row)}"] if row.line is not None else []
-    found.append(f"      {words.listed((_who(each) for each in group), 8)}")
-    return found
+    return [*found, *(f"      {each}" for each in _whom(group))]
 
 
-def _who(row: CheckRow) -> str:
-    place = verdict(row).removeprefix(row.verdict).strip()
-    return f"{words.shown(row.instance_id)} {place}".strip()
+def _whom(group: Sequence[CheckRow]) -> list[str]:
+    """The instances of each place, with the place behind them: `order-1, order-2 (turn 1.2, event 6)`."""
+    at: dict[str, list[str]] = {}
+    for row in group:
+        at.setdefault(verdict(row).removeprefix(row.verdict), []).append(words.shown(row.instance_id))
+    return [f"{words.listed(names, 8)}{place}" for place, names in at.items()]
 
 
 def cells(row: CheckRow) -> tuple[str, ...]:

@@ -36,8 +36,9 @@ def _pinned(report: CheckReport, name: str, old: set[str]) -> Iterator[tuple[str
     if version_order(newest) <= version_order(highest_old):
         newest = _next(highest_old)
     for version in sorted(old, key=version_order):
-        known = given.get(version) if version != newest else None
-        yield name, version, _identifier(known or "", f"{new_name}_{version.replace('.', '_')}")
+        known = given.get(version, "") if version != newest else ""
+        shared = list(given.values()).count(known) > 1  # two files may each have an `order_flow`
+        yield name, version, _identifier("" if shared else known, f"{new_name}_{version.replace('.', '_')}")
     yield name, newest, new_name
 
 
