@@ -1,4 +1,4 @@
-"""The orchestration whose histories are in recordings/orders.db, and a changed version of it."""
+"""The orchestrations whose histories are in recordings/, and a changed version of one of them."""
 
 
 def order_flow(ctx, order):
@@ -42,3 +42,11 @@ def order_flow_next(ctx, order):
         return str(error)
     ctx.set_kv_value("state", "done")
     return receipt
+
+
+def stock_watch(ctx, shelf):
+    left = int(ctx.get_kv_value("left") or "20")
+    ctx.set_kv_value("state", "watching")
+    taken = yield ctx.wait_for_event("taken")
+    ctx.set_kv_value("left", str(left - taken))
+    yield ctx.continue_as_new(shelf)
