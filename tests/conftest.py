@@ -12,6 +12,8 @@ import pytest
 
 from tests.agreement import Watch, reason_to_disagree, watched
 
+pytest.register_assert_rewrite("workbench.store.validation")  # so that a failure there shows both sides
+
 BROWSER_TESTS = Path(__file__).parent / "browser"
 GET_CHROMIUM = "apt-get install -y --no-install-recommends chromium fonts-dejavu-core"
 
