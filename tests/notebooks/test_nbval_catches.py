@@ -7,10 +7,7 @@ own where there is no other cell; nbval must name exactly the cells that were ch
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,8 +17,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tests.notebooks.found import NOTEBOOKS, copy_of
+from tests.notebooks.nbval import failures
 from tests.notebooks.write_outputs import main as write_outputs
-from tests.project.committed import ROOT
 
 # What a reader sees of each; it is changed to something that is no such thing.
 KINDS = {
@@ -66,19 +63,6 @@ def changed_text(text: str, kind: str) -> str | None:
         if found["seen"]:
             return f"{text[: found.start()]}changed by hand{text[found.end() :]}"
     return None
-
-
-def failures(folder: Path) -> set[tuple[str, int]]:
-    """Run nbval over the notebooks below `folder`; returns folder and code cell of what failed."""
-    command = [sys.executable, "-m", "pytest", "-c", "pyproject.toml", f"--rootdir={ROOT}", "-p", "nbval.plugin"]
-    command += ["-p", "no:cacheprovider", "--nbval", "--quiet", "--tb=no", "-rf", str(folder)]
-    environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert ran.returncode in (0, 1), ran.stdout + ran.stderr
-    return {
-        (where, int(cell))
-        for where, cell in re.findall(r"^FAILED .*?([^/ ]+)/[^/]+\.ipynb::Cell (\d+)", ran.stdout, re.M)
-    }
 
 
 def expected_and_found(notebook: Path, scratch: Path) -> tuple[set[tuple[str, int | None]], set[tuple[str, int]]]:
