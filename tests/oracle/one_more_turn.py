@@ -62,7 +62,7 @@ def take_up(stored: Sequence[Stored]) -> dict[str, Answer]:
     with tempfile.TemporaryDirectory(prefix="oracle-") as name:
         folder = Path(name)
         _run(folder, "schema")
-        _fill(folder / DATABASE, stored)
+        fill(folder / DATABASE, stored)
         (folder / STORED).write_bytes(msgspec.json.encode(list(stored)))
         _run(folder, "turns")
         first = commits((folder / LOG).read_text(encoding="utf-8").splitlines())
@@ -78,7 +78,8 @@ def _run(folder: Path, what: str) -> None:
         raise RuntimeError(f"the real runtime did not get through:\n{run.stderr}")
 
 
-def _fill(path: Path, stored: Sequence[Stored]) -> None:
+def fill(path: Path, stored: Sequence[Stored]) -> None:
+    """Write the instances into a database that has the tables."""
     with closing(sqlite3.connect(path)) as db, db:
         for each in stored:
             db.execute(

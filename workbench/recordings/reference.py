@@ -18,7 +18,7 @@ from msgspec import UNSET
 
 from workbench.runtime import events as ev
 from workbench.runtime.actions import Action, signature_of
-from workbench.runtime.code import guarded_generators
+from workbench.runtime.code import GuardedGenerators
 from workbench.runtime.dialect import DUROXIDE
 from workbench.runtime.ending import code_outcome
 from workbench.runtime.errors import DidNotComeBack, ReplayStopped
@@ -156,7 +156,7 @@ class DryRun(Execution):
         """Run through the history and one more turn."""
         facts: dict[str, Any] = {"execution_id": self.execution_id}
         try:
-            with guarded_generators(self.journal, self._warn):
+            with GuardedGenerators(self.journal, self._warn):
                 self._through(events)
                 self._check_dropped(events)
         except _Refused as refused:

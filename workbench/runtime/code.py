@@ -12,7 +12,7 @@ import inspect
 import sys
 import traceback
 import types
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 from workbench.runtime.errors import InvalidTask, ReplayStopped, WorkbenchError
@@ -94,15 +94,27 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-@contextlib.contextmanager
-def guarded_generators(journal: Journal, warn: Callable[[str], None]) -> Iterator[None]:
+class GuardedGenerators:
     """While user code runs, async generators that it abandons are closed inert instead of with a live context.
 
     Python remembers with each of them who was to finalise it when it began: that may be turns ago.
     """
-    before = sys.get_asyncgen_hooks()
 
-    def finalize(abandoned: Any) -> None:
+    __slots__ = ("_before", "_journal", "_warn")
+
+    def __init__(self, journal: Journal, warn: Callable[[str], None]) -> None:
+        self._journal = journal
+        self._warn = warn
+        self._before = sys.get_asyncgen_hooks()
+
+    def __enter__(self) -> None:
+        sys.set_asyncgen_hooks(firstiter=None, finalizer=self._finalize)
+
+    def __exit__(self, *_: object) -> None:
+        sys.set_asyncgen_hooks(*self._before)
+
+    def _finalize(self, abandoned: Any) -> None:
+        journal = self._journal
         state = journal.state
         journal.state = "inert"
         try:
@@ -110,13 +122,7 @@ def guarded_generators(journal: Journal, warn: Callable[[str], None]) -> Iterato
         finally:
             journal.state = state
         name = getattr(abandoned, "__qualname__", "an async generator")
-        warn(f"{name} was left unfinished; wrap it in contextlib.aclosing")
-
-    sys.set_asyncgen_hooks(firstiter=None, finalizer=finalize)
-    try:
-        yield
-    finally:
-        sys.set_asyncgen_hooks(*before)
+        self._warn(f"{name} was left unfinished; wrap it in contextlib.aclosing")
 
 
 def drive_to_end(closing: Any) -> None:
@@ -134,7 +140,7 @@ def close_code(code: Running, journal: Journal) -> list[str]:
     """
     journal.state = "inert"
     warnings: list[str] = []
-    with guarded_generators(journal, warnings.append):
+    with GuardedGenerators(journal, warnings.append):
         for _ in range(CLOSE_ATTEMPTS):
             try:
                 code.close()

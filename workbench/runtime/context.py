@@ -319,7 +319,8 @@ class OrchestrationContext:
             record = journal.match(Action((ev.KV_SET, key, value), {"last_updated_at_ms": journal.now_ms}))
             event = record.event
             self._kv.set(key, str(event.value), int(event.last_updated_at_ms or 0), record.event_id)
-            journal.measure("duroxide.kv.set", "INFO", "kv.set", {"key": key, "value_len": len(value.encode())})
+            if journal.turn is None:
+                journal.measure("duroxide.kv.set", "INFO", "kv.set", {"key": key, "value_len": len(value.encode())})
 
     def get_kv_value(self, key: str) -> str | None:
         """The value of a key; None when it was never set or was cleared. Not recorded."""
@@ -327,7 +328,7 @@ class OrchestrationContext:
         journal = self._journal
         live = journal.enter()
         value = self._kv.get(key)
-        if live:
+        if live and journal.turn is None:
             journal.measure("duroxide.kv.get", "DEBUG", "kv.get", {"key": key, "found": value is not None})
         return value
 

@@ -6,7 +6,6 @@ check is advancing a recording with other code. Follows the pseudo-code of repla
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -19,9 +18,9 @@ from workbench.runtime.actions import Action
 from workbench.runtime.batch import read_batch
 from workbench.runtime.code import (
     Finished,
+    GuardedGenerators,
     Running,
     close_code,
-    guarded_generators,
     resume,
     start_code,
 )
@@ -213,17 +212,23 @@ class Execution:
     # Running a turn.
 
     def _run(self, arrivals: Sequence[ev.Event]) -> None:
-        with contextlib.suppress(ReplayStopped), guarded_generators(self.journal, self._warn):
-            if self.started is None:
-                self._start(arrivals[0])
-                arrivals = arrivals[1:]
-            for position, event in enumerate(arrivals):
-                if self._is_over():
-                    self._count(arrivals[position:])
-                    break
-                self._deliver(event)
-            while not self._is_over() and self.mailbox.bind():
-                self._wake(None)
+        try:
+            with GuardedGenerators(self.journal, self._warn):
+                self._deliver_all(arrivals)
+        except ReplayStopped:
+            pass
+
+    def _deliver_all(self, arrivals: Sequence[ev.Event]) -> None:
+        if self.started is None:
+            self._start(arrivals[0])
+            arrivals = arrivals[1:]
+        for position, event in enumerate(arrivals):
+            if self._is_over():
+                self._count(arrivals[position:])
+                break
+            self._deliver(event)
+        while not self._is_over() and self.mailbox.bind():
+            self._wake(None)
 
     def _warn(self, text: str) -> None:
         self._warnings.append(text)

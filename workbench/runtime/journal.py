@@ -21,6 +21,8 @@ from workbench.runtime.turn_result import LogLine
 from workbench.runtime.turns import Record, RecordedTurn
 
 State = Literal["live", "stopping", "inert"]
+_HAS_EXTRA = frozenset({ev.TIMER_CREATED, ev.STATUS_UPDATED, ev.CHILD_SCHEDULED})
+"""Kinds with something besides the match to compare (`extra_differences`)."""
 
 
 class Journal:
@@ -135,7 +137,7 @@ class Journal:
             record = turn.operations[self.cursor]
             if record.signature == action.signature:
                 self.cursor += 1
-                if action.extra or action.kind == ev.CHILD_SCHEDULED:
+                if action.kind in _HAS_EXTRA:
                     self._compare_extra(record, action)
                 return record
             self._stop_at_unknown(turn, action, record.event_id)

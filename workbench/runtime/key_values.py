@@ -67,4 +67,9 @@ class KeyValues:
 
     def sizes(self) -> tuple[int, int]:
         """How many keys are alive, and the UTF-8 bytes of the largest value."""
-        return len(self.held), max((len(held.value.encode()) for held in self.held.values()), default=0)
+        return len(self.held), max(map(_bytes, self.held.values()), default=0)
+
+
+def _bytes(held: Held) -> int:
+    value = held.value
+    return len(value) if value.isascii() else len(value.encode())

@@ -77,13 +77,16 @@ class Mailbox:
 
     def bind(self) -> bool:
         """Let the subscriptions made since the last call count, and feed their queues; False if there were none."""
-        made, self._unbound = self._unbound, []
+        made = self._unbound
+        if not made:
+            return False
+        self._unbound = []
         for leaf in made:
             waiting = self._bound if leaf.kind == "event" else self._takers
             waiting.setdefault(_name(leaf), []).append(leaf)
         for name in dict.fromkeys(_name(leaf) for leaf in made if leaf.kind == "queue"):
             self._feed(name)
-        return bool(made)
+        return True
 
     def release(self, dropped: list[Leaf]) -> None:
         """At the end of a turn dropped subscriptions lose their place."""

@@ -50,10 +50,11 @@ def load_strict(text: str) -> Any:
 
 def storable(what: str, text: str) -> str:
     """The text itself; raises `NotStorable` if half a character in it has no UTF-8 form."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise NotStorable(what, text) from None
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise NotStorable(what, text) from None
     return text
 
 
