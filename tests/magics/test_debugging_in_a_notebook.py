@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.magics.conftest import Kernel, Shown
+from tests.kernel import Kernel, Shown
 from tests.magics.test_magics import ECHO, FLOW, WORKBENCH
 
 

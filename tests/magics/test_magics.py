@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.magics.conftest import Kernel
+from tests.kernel import Kernel
 
 WORKBENCH = "from workbench import Workbench\nwb = Workbench()"
 FLOW = """%%orchestration Flow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.magics.conftest import Kernel
+from tests.kernel import Kernel
 from tests.magics.test_magics import ECHO, FLOW, WORKBENCH
 
 NEW = FLOW.replace('"old"', '"NEW"')
