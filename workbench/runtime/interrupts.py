@@ -105,6 +105,8 @@ class Section:
         if self._active:
             _state.once = True
             _state.shut = self._kept[0]
+            if _state.pending:
+                _handler(signal.SIGINT, sys._getframe())  # noqa: SLF001
 
     def shut(self) -> None:
         """Hold interrupts back again."""
