@@ -79,7 +79,8 @@ def test_the_same_is_had_without_magics(waiting: Kernel) -> None:
     waiting.run("@wb.orchestration('Flow')\n" + NEW.split("\n", 2)[2])
     report = waiting.run("report = wb.dry_run(flow)\nprint(report.text())").stdout
     assert "2 must stay on 1.0.0" in report
-    assert "flow-1 (turn 1.1, event 3), flow-2 (turn 1.1, event 3)" in report
+    assert "turn 1.1, event 3" in report
+    assert "flow-1, flow-2" in report.replace(" (turn 1.1, event 3)", "")
     assert waiting.run("[row.verdict for row in wb.dry_run(flow, 'Other').rows]").texts == ["[]"]
 
 
