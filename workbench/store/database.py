@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -81,10 +81,18 @@ class Database:
     """A DuckDB database that every provider on the same file in this process shares.
 
     `path` is None in memory; `users` counts those who have not closed it yet. Errors of DuckDB leave a transaction as
-    `StatementRefused`.
+    `StatementRefused`. After an error that DuckDB does not go on from (a disk that was full during a checkpoint)
+    `reconnect` opens the file again for the next transaction; what was committed is there, locks included.
     """
 
-    def __init__(self, root: Cursor, kv_model: KVModel, path: Path | None = None, healing: object = None) -> None:
+    def __init__(
+        self,
+        root: Cursor,
+        kv_model: KVModel,
+        path: Path | None = None,
+        healing: object = None,
+        reconnect: Callable[[], Cursor] | None = None,
+    ) -> None:
         self.path = path
         self.name = ":memory:" if path is None else path.name
         self.kv_model = kv_model
@@ -93,6 +101,8 @@ class Database:
         self.changes = Changes()
         self.users = 0
         self._root = root
+        self._reconnect = reconnect
+        self._is_broken = False
         self._owner = os.getpid()
         self._write_lock = threading.RLock()
         self._free = threading.local()
@@ -158,21 +168,32 @@ class Database:
                 section.shut()
                 with suppress(duckdb.Error):  # the error may have ended the transaction already
                     cursor.execute("ROLLBACK")
+                self._is_broken |= isinstance(error, duckdb.FatalException)
                 if isinstance(error, duckdb.Error | UnicodeEncodeError):
-                    raise StatementRefused(self.name, str(error)) from error
+                    raise StatementRefused(self.name, self._reason(error)) from error
                 if type(error) is RuntimeError and str(error) == "Query interrupted":
                     raise KeyboardInterrupt from None  # DuckDB's word for it
                 raise
+
+    def _reason(self, error: Exception) -> str:
+        """DuckDB's text, with the file's name for its path, and what to do when the disk is full."""
+        text = str(error) if self.path is None else str(error).replace(str(self.path), self.name)
+        if "No space left on device" not in text:
+            return text
+        return f"the disk is full; free some space, and the work goes on with nothing lost ({text})"
 
     @contextmanager
     def _cursor(self) -> Iterator[Cursor]:
         """A cursor of this thread that is not in use; a call within a call gets another one."""
         self.check_process()
-        free: list[Cursor] = self._free.__dict__.setdefault("cursors", [])
         with self._idle:
             if self._closed:
                 raise StoreClosed(self.name)
-            cursor = free.pop() if free else self._root.cursor()
+            if self._is_broken and not self._busy:
+                self._open_again()
+            root = self._root
+            free = self._free_cursors(root)
+            cursor = free.pop() if free else root.cursor()
             self._busy.add(cursor)
         try:
             yield cursor
@@ -184,6 +205,22 @@ class Database:
             with self._idle:
                 self._busy.discard(cursor)
                 self._idle.notify_all()
+
+    def _free_cursors(self, root: Cursor) -> list[Cursor]:
+        """This thread's idle cursors; those of a connection that is no longer used are forgotten."""
+        kept: tuple[Cursor, list[Cursor]] | None = getattr(self._free, "cursors", None)
+        if kept is None or kept[0] is not root:
+            kept = self._free.cursors = (root, [])
+        return kept[1]
+
+    def _open_again(self) -> None:
+        """Open the file anew, once nobody uses the connection that DuckDB has given up."""
+        if self._reconnect is None:
+            return
+        self.check_file()
+        self._root.close()
+        self._root = self._reconnect()
+        self._is_broken = False
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:

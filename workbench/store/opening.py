@@ -161,7 +161,7 @@ def _open_first(path: Path, kv_model: KVModel | None, heals: bool) -> Database:
     except BaseException:
         root.close()
         raise
-    return Database(root, model_of(target), path, healing)
+    return Database(root, model_of(target), path, healing, lambda: _connect(path, read_only=False))
 
 
 def _prepare(root: Cursor, version: int, target: int, heals: bool) -> Healing:
