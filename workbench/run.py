@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bdb
 import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -269,6 +270,11 @@ class Run(Steppable):
     def stepping(self) -> Stepping:
         """Its turns, one more on demand, locals from running the history again, and other instances of the store."""
         return Stepping(lambda: self.turns, self.turn, self._with_locals, self._stamp, self._elsewhere)
+
+    def debug(self, turn: int | str, debugger: bdb.Bdb | None = None) -> None:
+        """Run its history to a turn and stop in the debugger, with the code that is registered (see `Replay.debug`)."""
+        recording, desk = self.recording(), self._desk
+        replay(recording, self._code(recording), desk.provider.kv_model, desk.limits).debug(turn, debugger)
 
     def _elsewhere(self, instance_id: str) -> Stepping:
         provider = self._desk.provider

@@ -310,6 +310,20 @@ def test_a_turn_that_there_is_not_and_a_replay_without_code_say_so(recording: Re
         recording.replay().debug(1)
 
 
+def test_a_run_is_debugged_with_the_code_that_is_registered() -> None:
+    said = io.StringIO()
+    with Workbench() as workbench:
+        workbench.orchestration("Counter")(counter)
+        workbench.activity("Noop")(lambda _, value: value)
+        run = workbench.start("Counter", 3)
+        run.turn()
+        run.turn()
+        debugger = pdb.Pdb(stdin=io.StringIO("p n\nc\n"), stdout=said, skip=SKIPPED, readrc=False)
+        run.debug(2, debugger)
+        assert len(run.turns) == 2
+    assert stops(said.getvalue().splitlines()) == ["counter 5"]
+
+
 def test_a_turn_that_runs_no_code_says_so() -> None:
     def waits(ctx: Any, _: object) -> Generator[Any, Any, None]:
         yield ctx.wait_for_event("go")
