@@ -11,6 +11,7 @@ import msgspec
 
 from workbench.recordings.debugging import parted_at
 from workbench.recordings.explain import explain
+from workbench.recordings.recorded_code import CodeLine, lines_of, operations_of, remember
 from workbench.recordings.recording import RecordedExecution, Recording, recording_from_provider
 from workbench.recordings.replay import Replay, replay
 from workbench.recordings.tracing import made_turn
@@ -93,6 +94,8 @@ class Run(Steppable):
         self.instance_id = instance_id
         self._turns: tuple[object, tuple[Turn, ...]] | None = None
         self._last: Turn | None = None
+        self._made_by: Callable[..., Any] | None = None
+        self._lines: dict[tuple[int, int], CodeLine] = {}
         self._located: tuple[_Stamp | None, Replay] | None = None
 
     def is_on(self, provider: DuckDBProvider) -> bool:
@@ -244,7 +247,7 @@ class Run(Steppable):
         if stamp is None:
             return ()
         if self._turns is None or self._turns[0] != stamp:
-            again = replay(self.recording(), stamp.code, self._desk.provider.kv_model, self._desk.limits).turns
+            again = replay(self._stored(), stamp.code, self._desk.provider.kv_model, self._desk.limits).turns
             made = [_as_first_made(turn) for turn in again]
             last = self._last
             if last is not None and not made[-1].has_code and made[-1].address == last.address:
@@ -265,7 +268,7 @@ class Run(Steppable):
         """The recorded events of all executions, a row each."""
         from workbench.views import history
 
-        return history.frame(self.recording())
+        return history.frame(self._stored())
 
     def stepping(self) -> Stepping:
         """Its turns, one more on demand, locals from running the history again, and other instances of the store."""
@@ -291,10 +294,27 @@ class Run(Steppable):
         return _as_first_made(self._located[1].turn(address))
 
     def _recorded_executions(self) -> tuple[RecordedExecution, ...]:
-        return () if self.status == "Pending" else self.recording().executions
+        return () if self.status == "Pending" else self._stored().executions
 
     def recording(self) -> Recording:
-        """Everything recorded of it, as plain data that can be kept as JSON and replayed."""
+        """Everything recorded of it, as plain data that can be kept as JSON and replayed.
+
+        It remembers the code: the function that made the last turn, and the line of each operation. What was not made
+        through this object is looked up by running the registered code again; nothing is remembered where it parts.
+        """
+        recording = self._stored()
+        code, lines = self._made_by, dict(self._lines)
+        if not recording.damage and not operations_of(recording) <= lines.keys():
+            stamp = self._stamp()
+            turns = () if stamp is None or stamp.code is None else self.turns
+            if turns and all(turn.has_code and turn.divergence is None for turn in turns):
+                code = code or (None if stamp is None else stamp.code)
+                lines = {each.key: each for turn in turns for each in lines_of(turn)} | lines
+        if code is None:
+            return recording
+        return msgspec.structs.replace(recording, code=remember(code, tuple(lines[key] for key in sorted(lines))))
+
+    def _stored(self) -> Recording:
         return recording_from_provider(self._desk.provider, self.instance_id, self._desk.limits)
 
     def _code(self, of: Recording | InstanceInfo) -> Callable[..., Any] | None:
@@ -323,6 +343,8 @@ class Run(Steppable):
         )
         turn = made_turn(setting, traced, recorded, seeded)
         if turn.divergence is None:
+            self._made_by = made.code.function
+            self._lines |= {each.key: each for each in lines_of(turn)}
             return turn
         divergence = explain(turn.divergence, turn, made.code.function, setting, recorded, WORKBENCH)
         return msgspec.structs.replace(turn, divergence=divergence)
@@ -340,7 +362,7 @@ class Run(Steppable):
         kv_model, tables = self._desk.provider.kv_model, Tables()
         if kv_model == DELTA and result.divergence is None:
             return seeded
-        for expected, execution in enumerate(self.recording().executions, 1):
+        for expected, execution in enumerate(self._stored().executions, 1):
             if execution.execution_id != expected or execution.damage:
                 return seeded  # nobody knows
             if execution.execution_id == result.execution_id:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.session.conftest import with_activities
@@ -43,7 +44,8 @@ def test_a_file_gives_the_recordings_of_its_runs_to_this_process_and_to_another(
         [sys.executable, "-c", READ, str(path)], env=environment, check=True, capture_output=True, text=True
     )
     assert told.stderr == ""
-    assert told.stdout.split("\0") == [each.to_json() for each in expected.values()]
+    without_code = [msgspec.structs.replace(each, code=None) for each in expected.values()]  # a store has none
+    assert told.stdout.split("\0") == [each.to_json() for each in without_code]
 
 
 def test_a_recording_as_a_json_file_is_a_source_like_any_other(tmp_path: Path, wb: Workbench) -> None:

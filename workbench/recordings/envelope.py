@@ -7,13 +7,14 @@ JSON, or whose JSON contradicts its columns, stands there as `{"row": id, "type"
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import msgspec
 
 from workbench.recordings.integrity import UNREADABLE, Damage, Row
+from workbench.recordings.recorded_code import RecordedCode
 from workbench.recordings.recording import (
     RecordedExecution,
     Recording,
@@ -78,6 +79,7 @@ class _Envelope(msgspec.Struct):
     kv_store: list[_Entry]
     kv_delta: list[_Entry]
     executions: list[_Execution]
+    code: RecordedCode | None = None
 
 
 class _Row(msgspec.Struct):
@@ -112,9 +114,18 @@ def encode(recording: Recording) -> str:
     lines = [f"  {_json(name)}: {_json(value)}" for name, value in fields.items()]
     lines.append(_listed("kv_store", _entries(recording.kv_tables.store), 2))
     lines.append(_listed("kv_delta", _entries(recording.kv_tables.delta), 2))
+    if recording.code is not None:
+        lines.append(f'  "code": {_encode_code(recording.code)}')
     executions = [_encode_execution(execution) for execution in recording.executions]
     lines.append('  "executions": [\n' + ",\n".join(executions) + "\n  ]")
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _encode_code(code: RecordedCode) -> str:
+    head = {name: getattr(code, name) for name in ("fingerprint", "function", "file", "source")}
+    lines = [f"    {_json(name)}: {_json(value)}" for name, value in head.items()]
+    lines.append(_listed("lines", map(_json, code.lines), 4))
+    return "{\n" + ",\n".join(lines) + "\n  }"
 
 
 def _encode_execution(execution: RecordedExecution) -> str:
@@ -146,7 +157,7 @@ def _entries(table: Table) -> Iterator[str]:
     )
 
 
-def _listed(name: str, items: Iterator[str], indent: int) -> str:
+def _listed(name: str, items: Iterable[str], indent: int) -> str:
     margin = " " * indent
     inner = ",\n".join(f"{margin}  {item}" for item in items)
     return f"{margin}{_json(name)}: [" + (f"\n{inner}\n{margin}]" if inner else "]")
@@ -190,7 +201,7 @@ def _recording(envelope: _Envelope, name: str) -> Recording:
     ids = [execution.execution_id for execution in executions]
     if not ids or ids != sorted(set(ids)) or ids[0] < 1:
         raise BadRecording(f"{name}, executions: ids must count upwards from 1 or more, and are {ids}")
-    return recording_of(
+    recording = recording_of(
         StoredInstance(
             instance_id=envelope.instance_id,
             orchestration=envelope.orchestration,
@@ -205,6 +216,7 @@ def _recording(envelope: _Envelope, name: str) -> Recording:
         ),
         envelope.writer,
     )
+    return recording if envelope.code is None else msgspec.structs.replace(recording, code=envelope.code)
 
 
 def _stored(execution: _Execution, instance_id: str, where: str) -> StoredExecution:

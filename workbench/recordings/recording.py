@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import msgspec
 
 from workbench.recordings.integrity import UNREADABLE, Damage, Row, check_sequence, damages, read_row
+from workbench.recordings.recorded_code import RecordedCode
 from workbench.recordings.turns import infer_turns
 from workbench.runtime.errors import DamagedHistory, UnknownInstance
 from workbench.runtime.events import KV_EVENTS, Event
@@ -79,7 +80,8 @@ class Recording(Steppable, msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is recorded of one instance.
 
     `writer` is who made the events, `duroxide-<version>` or `workbench-<version>`; `kv_tables` are the KV tables as
-    they are stored. `elsewhere` finds the other instances of the file it was read from.
+    they are stored. `elsewhere` finds the other instances of the file it was read from. `code` is what is remembered of
+    the function that made it, None unless it was taken from a run here.
     """
 
     _view: ClassVar[str] = "recording"
@@ -96,6 +98,7 @@ class Recording(Steppable, msgspec.Struct, frozen=True, kw_only=True):
     custom_status_version: int = 0
     parent_instance: str | None = None
     elsewhere: Elsewhere | None = None
+    code: RecordedCode | None = None
 
     @property
     def is_duroxide(self) -> bool:
@@ -137,11 +140,19 @@ class Recording(Steppable, msgspec.Struct, frozen=True, kw_only=True):
         """What cannot be trusted, in all executions."""
         return tuple(damage for execution in self.executions for damage in execution.damage)
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """The recording as JSON text, one event a line; with `path` also written there, whole or not at all."""
-        from workbench.recordings.envelope import encode, write
+    def to_json(self, path: str | Path | None = None, redact: Callable[[str, str], str] | None = None) -> str:
+        """The recording as JSON text, one event a line; with `path` also written there, whole or not at all.
 
-        text = encode(self)
+        `redact(what, text)` returns what is written for a value: `what` is `input`, `output`, `result`, `data`,
+        `value`, `status`, `error`, `reason`, `source` (of the code) or `row` (one that cannot be read). Names, keys,
+        ids and times stay. Inputs and written values are compared by a replay, and results go into the code: it still
+        lines up if equal texts always get equal ones and the code only passes values on; what it computes, formats
+        or branches on can no longer be compared. To keep that, leave alone what it depends on.
+        """
+        from workbench.recordings.envelope import encode, write
+        from workbench.recordings.redacting import redacted
+
+        text = encode(self if redact is None else redacted(self, redact))
         if path is not None:
             write(text, Path(path))
         return text

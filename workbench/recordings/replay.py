@@ -12,6 +12,7 @@ from workbench.recordings.debugging import parted_at, stop_in
 from workbench.recordings.explain import explain
 from workbench.recordings.integrity import Damage
 from workbench.recordings.purity import Purity, check_purity
+from workbench.recordings.recorded_code import with_line_then
 from workbench.recordings.recording import RecordedExecution, Recording
 from workbench.recordings.reference import ReferenceVerdict, reference_verdict
 from workbench.recordings.tracing import exact_turns, setting_of, trace_execution, turns_without_code
@@ -244,7 +245,8 @@ def _explained(
     execution = next(each for each in recording.executions if each.execution_id == turn.execution_id)
     dialect = dialect_of(recording.writer)
     recorded = exact_turns(code, setting, execution.history, execution.soft_boundaries, dialect, deadline_ms)
-    return explain(turn.divergence, turn, code, setting, recorded, dialect, deadline_ms)
+    explained = explain(turn.divergence, turn, code, setting, recorded, dialect, deadline_ms)
+    return explained if recording.code is None else with_line_then(explained, recording.code, code)
 
 
 def _judge(recording: Recording, model: kv.KVModel, limits: Limits, turns: list[Turn], code: Code | None) -> Replay:

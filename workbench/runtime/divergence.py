@@ -37,6 +37,19 @@ class Read(msgspec.Struct, frozen=True):
     written_by: int | None = None
 
 
+class LineThen(msgspec.Struct, frozen=True):
+    """Where an operation was made when it was recorded.
+
+    `number` counts from the function's `def` as 1; code in a file adds the file's name and the line in it.
+    """
+
+    function: str
+    number: int
+    text: str
+    file: str | None = None
+    file_line: int | None = None
+
+
 class Divergence(Shown, msgspec.Struct, frozen=True, kw_only=True):
     """The first place where the code and the record part; it ends the turn and nothing after it is compared.
 
@@ -47,7 +60,8 @@ class Divergence(Shown, msgspec.Struct, frozen=True, kw_only=True):
     The engine fills in what it knows; whoever traced the turn adds where it was, the `chain` of lines and the `reads`
     before it, and `explain` adds `lines_up` (how many later operations equal their records if this one is allowed
     for, and how many there are), whether the code is `impure` (run again, it parts from the record elsewhere or
-    otherwise) and what to do.
+    otherwise) and what to do. A recording that remembers its code adds `line_then`, where the recorded operation was
+    made, and `source_changed`.
     """
 
     _view: ClassVar[str] = "divergence"
@@ -71,6 +85,8 @@ class Divergence(Shown, msgspec.Struct, frozen=True, kw_only=True):
     impure: bool = False
     to_do: tuple[str, ...] = ()
     local_values: tuple[tuple[str, str], ...] = ()
+    line_then: LineThen | None = None
+    source_changed: bool | None = None
 
     @property
     def address(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from workbench.runtime.divergence import Divergence, Read
-from workbench.runtime.lines import describe_line, user_line
+from workbench.runtime.lines import describe_line, source_line, user_line
 from workbench.views import layout, page, words
 from workbench.views.code import ExcerptLine, excerpt, source_lines
 from workbench.views.differences import headline, now_in_words, recorded_in_words
@@ -58,6 +58,9 @@ def rows(divergence: Divergence) -> list[Row]:
     found = [Row("where", (_where(divergence),), source=source)]
     found.append(Row("recorded", (recorded_in_words(divergence),), "code"))
     found.append(Row("now", (now_in_words(divergence),), "code"))
+    then = _line_then(divergence)
+    if then:
+        found.append(Row("then", then))
     read = divergence.explaining_read
     if read is not None:
         found.append(Row("because", (_because(divergence, read),)))
@@ -136,6 +139,22 @@ def _where(divergence: Divergence) -> str:
     elif divergence.kind != "broken history":
         parts.append("after the last line of the code")
     return " · ".join(parts)
+
+
+def _line_then(divergence: Divergence) -> tuple[str, ...]:
+    """The line that made what was recorded, as far as it is another one now, and whether the source has changed."""
+    found: list[str] = []
+    then, now = divergence.line_then, user_line(divergence.chain)
+    if then is not None:
+        place = f"{then.function}, line {then.number}"
+        if then.file is not None:
+            place += f" ({then.file}:{then.file_line})"
+        source_now = "" if now is None else source_line(now.file, now.line).strip()
+        if (place, then.text) != (None if now is None else describe_line(now), source_now):
+            found.append(f"recorded at {place}: `{words.shown(then.text)}`")
+    if divergence.source_changed:
+        found.append("the source of the orchestration has changed since")
+    return tuple(found)
 
 
 def _because(divergence: Divergence, read: Read) -> str:

@@ -31,7 +31,7 @@ _SEEN: Final[dict[type, frozenset[str]]] = {
     ev.Event: frozenset({"type", "name", "version", "key", "tag", "duroxide_version"}),
     Operation: frozenset({"state", "chain"}),
     Read: frozenset({"key", "origin", "chain"}),
-    Divergence: frozenset({"kind", "orchestration", "to_do", "chain"}),
+    Divergence: frozenset({"kind", "orchestration", "to_do", "chain", "line_then", "source_changed"}),
     StrictDifference: frozenset({"what", "chain"}),
     OutcomeDifference: frozenset({"recorded_status", "now_status"}),
 }
