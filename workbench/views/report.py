@@ -183,7 +183,7 @@ def html(report: CheckReport, title: tuple[str, str] | None = None) -> str:
 
 
 def _table(label: str, rows: Sequence[CheckRow]) -> Html:
-    css = ("sign", "mono whole", "mono fit", "mono whole", "fit", "mono fit", "right fit", "break", "fit")
+    css = ("sign", "mono whole", "mono whole", "mono whole", "whole", "mono whole", "right", "break", "")
     columns = [page.Column(head, each, is_head=at == 1) for at, (head, each) in enumerate(zip(HEAD, css, strict=True))]
     shown = [page.TableRow(cells(row), "" if row.passed else "removed") for row in rows[:MOST_ROWS]]
     more = f" (the first {MOST_ROWS:,} of {len(rows):,})" if len(rows) > MOST_ROWS else ""
