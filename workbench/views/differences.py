@@ -55,6 +55,8 @@ def headline(divergence: Divergence) -> str:
     """What differs, in one phrase."""
     if divergence.kind == "moved" and divergence.now is None:
         return "a recorded operation is made later now"
+    if divergence.recorded is not None and divergence.recorded.type not in ev.KNOWN_TYPES:
+        return divergence.message  # names type and version
     if divergence.kind != "changed":
         return _HEADLINES[divergence.kind]
     recorded, now = _signatures(divergence)
