@@ -168,7 +168,7 @@ class WorkbenchMagics(Magics):
         source = "\n" * (1 + blank) + shell.transform_cell(cell)  # the line of the magic is line 1 of the cell
         file = shell.compile.cache(source, shell.execution_count, raw_code=cell)
         tree = shell.transform_ast(shell.compile.ast_parse(source, filename=file))
-        exec(shell.compile(tree, file, "exec"), shell.user_ns)  # noqa: S102 (it is the user's own cell)
+        shell.ex(shell.compile(tree, file, "exec"))
         for node in tree.body:
             if type(node).__name__ in ("FunctionDef", "AsyncFunctionDef"):
                 yield node.name
