@@ -96,7 +96,7 @@ def source_of(code: Callable[..., Any]) -> str | None:
     """The text of a function without its outer indentation, None where it is not to be had."""
     try:
         return textwrap.dedent(inspect.getsource(inspect.unwrap(code)))
-    except (OSError, TypeError, IndentationError):
+    except (OSError, TypeError, SyntaxError):
         return None
 
 
