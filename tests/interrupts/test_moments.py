@@ -35,4 +35,4 @@ def test_a_run_ends_the_same_however_often_it_was_interrupted(tmp_path: Path) ->
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_several_hundred_interrupts_change_nothing(tmp_path: Path, seed: int) -> None:
-    check(interrupted(tmp_path / "flows.duckdb", seed, 25, (15, 25, 40, 80)[seed]), at_least=100)
+    check(interrupted(tmp_path / "flows.duckdb", seed, 12, (20, 40, 60, 80)[seed]), at_least=100)

@@ -58,6 +58,21 @@ EXAMPLES: list[tuple[WorkbenchError, str]] = [
         ),
     ),
     (
+        errors.TurnInsideItself("i"),
+        (
+            "a turn of instance 'i' is being made on this thread, so its own activity cannot make another; return, "
+            "and the next turn is made by whoever made this one"
+        ),
+    ),
+    (
+        errors.ChangedInsideTurn("flows.duckdb"),
+        (
+            "the store flows.duckdb cannot be changed from inside an orchestration, as every replay would do it "
+            "again; use what the context has (ctx.start_orchestration …), or do it in an activity (ctx.get_client() "
+            "there)"
+        ),
+    ),
+    (
         errors.LockLost("i"),
         "the lock on instance 'i' was lost; its turn was not committed and is made again",
     ),

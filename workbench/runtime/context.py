@@ -448,7 +448,15 @@ class OrchestrationContext:
 
     def _trace(self, level: str, message: object) -> None:
         if self._journal.enter() and not self._journal.is_replaying:
-            self._journal.logs.append(("orchestration", level, str(message), {}))
+            self._journal.logs.append(("orchestration", level, _shown(message), {}))
+
+
+def _shown(message: object) -> str:
+    """The text of a message; a replay does not ask for it, so what goes wrong with it must not reach the code."""
+    try:
+        return str(message)
+    except Exception as error:  # noqa: BLE001 (a text that cannot be had)
+        return f"<no text: {type(error).__name__}>"
 
 
 _Task = TypeVar("_Task", bound=Task)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 from workbench.runtime import telemetry
 from workbench.runtime.clock import Clock
-from workbench.runtime.errors import DamagedHistory, LockLost, UnknownOrchestration
+from workbench.runtime.errors import DamagedHistory, DidNotComeBack, LockLost, UnknownOrchestration
 from workbench.runtime.execution import Execution
 from workbench.runtime.interrupts import check, only_in_code
 from workbench.runtime.limits import Limits
@@ -189,7 +190,8 @@ class Dispatcher:
             if confirmed and turn.result.events:
                 telemetry.emit(turn.result, turn.claim.instance_id)
             if self._warm is None or not confirmed or not self._warm.keep(turn):
-                self._maker.close(turn.execution)
+                with contextlib.suppress(DidNotComeBack):  # what is committed stays, and the others have their turn
+                    self._maker.close(turn.execution)
 
     def _give_back(self, claim: Claim, delay_ms: int, keep_attempt: bool) -> None:
         try:

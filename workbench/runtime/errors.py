@@ -24,6 +24,7 @@
     ├── NotJSON                  TypeError     a value has no JSON form
     ├── NotStorable              ValueError    a text has no UTF-8 form
     ├── ContextInactive                        a context was used outside its turn or thread
+    ├── TurnInsideItself                       an activity makes a turn of its own instance
     ├── EmptyCorpus              ValueError    nothing to check, which proves nothing
     ├── TooManyTurns             ValueError    more turns than one saved page should hold
     ├── NotASavedPage            FileExistsError  a file that is something else would be overwritten
@@ -42,6 +43,7 @@
         ├── StoreClosed                        the store was closed
         ├── StatementRefused                   the database refused a statement; nothing of it was kept
         ├── CommitFailed                       turns that the database did not take
+        ├── ChangedInsideTurn                  an orchestration would change the store by itself
         ├── LockLost                           somebody else has the instance now
         └── BadRecording                       a JSON recording does not have the right form
 
@@ -236,13 +238,22 @@ class NotATask(WorkbenchError, TypeError):
     """An orchestration yielded (or awaited) something that is no task."""
 
     def __init__(self, yielded: object) -> None:
-        shown = repr(yielded)
-        shown = shown if len(shown) <= 60 else shown[:57] + "..."
-        kind = "" if yielded is None else f"{type(yielded).__name__} "
+        kind = "" if yielded is None else type(yielded).__name__
         super().__init__(
-            f"an orchestration may only yield what its context returns, such as ctx.schedule_activity(...); "
-            f"it yielded {kind}{shown}"
+            "an orchestration may only yield what its context returns, such as ctx.schedule_activity(...); "
+            f"it yielded {f'{kind} {_lasting_repr(yielded)}'.strip()}"
         )
+
+
+def _lasting_repr(value: object) -> str:
+    """The start of what a value looks like; nothing for one that looks otherwise in every replay."""
+    try:
+        shown = repr(value)
+    except Exception:  # noqa: BLE001 (a repr may raise anything; the type is named without it)
+        return ""
+    if " at 0x" in shown or (shown.startswith("<") and not type(value).__module__.startswith("workbench.")):
+        return ""
+    return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
 class InvalidTask(WorkbenchError, TypeError):
@@ -272,6 +283,17 @@ class NotStorable(WorkbenchError, ValueError):
 
 class ContextInactive(WorkbenchError):
     """An orchestration context was used outside its turn, or from another thread."""
+
+
+class TurnInsideItself(WorkbenchError):
+    """An activity made a turn of the instance that waits for it: neither could ever end."""
+
+    def __init__(self, instance_id: str) -> None:
+        self.instance_id = instance_id
+        super().__init__(
+            f"a turn of instance {instance_id!r} is being made on this thread, so its own activity cannot make "
+            "another; return, and the next turn is made by whoever made this one"
+        )
 
 
 class EmptyCorpus(WorkbenchError, ValueError):
@@ -448,6 +470,16 @@ class CommitFailed(StoreError):
         self.refused = refused
         each = "; ".join(f"the turn of {instance_id!r} was not written: {why}" for instance_id, why in reasons.items())
         super().__init__(f"{each}. Other turns of the batch are not affected")
+
+
+class ChangedInsideTurn(StoreError):
+    """An orchestration called something that writes to the store: every replay of it would do so again."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the store {name} cannot be changed from inside an orchestration, as every replay would do it again; use "
+            "what the context has (ctx.start_orchestration …), or do it in an activity (ctx.get_client() there)"
+        )
 
 
 class LockLost(StoreError):

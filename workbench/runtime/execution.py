@@ -34,14 +34,14 @@ from workbench.runtime.ending import (
     schedules_in_history,
     subscriptions_in_history,
 )
-from workbench.runtime.errors import NotATask, ReplayStopped
+from workbench.runtime.errors import InvalidTask, NotATask, ReplayStopped
 from workbench.runtime.journal import Journal
 from workbench.runtime.key_values import KeyValues
 from workbench.runtime.kv import Entry
 from workbench.runtime.mailbox import Mailbox
 from workbench.runtime.replayed_turn import end_recorded_turn
 from workbench.runtime.rereading import value_for
-from workbench.runtime.scheduling import action_of, child_instance_id
+from workbench.runtime.scheduling import action_of, check_fields, child_instance_id
 from workbench.runtime.tasks import (
     AllTask,
     ChildTask,
@@ -305,7 +305,7 @@ class Execution:
             if isinstance(yielded, Finished):
                 self._finish(yielded)
                 return
-            if isinstance(yielded, ContinueAsNewTask):
+            if isinstance(yielded, ContinueAsNewTask) and isinstance(yielded.input, str):
                 self._forget(yielded)
                 self.continued = yielded
                 self.finished = Finished(yielded.input, None)
@@ -338,7 +338,10 @@ class Execution:
         if error is not None:
             self._forget(task)
             return settled(True, error)
-        return self._schedule(task, None, 0)
+        try:
+            return self._schedule(task, None, 0)
+        except (InvalidTask, NotATask) as unusable:
+            return settled(True, unusable)
 
     def _schedule(self, task: Any, parent: Composite | None, index: int) -> Waiting:
         self._forget(task)
@@ -390,6 +393,7 @@ class Execution:
         return leaf
 
     def _start_detached(self, task: DetachedTask) -> None:
+        check_fields(task)
         record = self.journal.match(Action((ev.DETACHED_STARTED, task.name, task.instance_id, task.input)))
         self.versions[record.event_id] = task.version
 
@@ -404,8 +408,7 @@ class Execution:
 
     def _forget(self, task: object) -> None:
         context = self._context
-        if context is not None:
-            context._unscheduled.pop(id(task), None)  # noqa: SLF001
+        if context is not None and context._unscheduled.pop(id(task), None) is not None:  # noqa: SLF001
             if isinstance(task, RetryTask):
                 context._unscheduled.pop(id(task.activity), None)  # noqa: SLF001
             elif isinstance(task, AllTask | RaceTask):

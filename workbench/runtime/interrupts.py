@@ -35,6 +35,17 @@ DOORS: Final = frozenset(
 """Where the engine calls user code: what is below one of these on the stack may be stopped at any instruction."""
 
 
+_ORCHESTRATION_DOORS: Final = DOORS - {code.call_activity.__code__}
+
+
+def is_inside_a_turn() -> bool:
+    """Whether an orchestration's code is what calls, on this thread; not when an activity stands in between."""
+    frame: types.FrameType | None = sys._getframe(1)  # noqa: SLF001 (what is on the stack needs no book-keeping)
+    while frame is not None and frame.f_code not in DOORS:
+        frame = frame.f_back
+    return frame is not None and frame.f_code in _ORCHESTRATION_DOORS
+
+
 def held_back() -> Section:
     """A section that no interrupt strikes: it is raised when the section is over, or the one around it."""
     return Section(only_in_code=False)

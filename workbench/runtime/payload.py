@@ -9,6 +9,7 @@ import msgspec
 
 from workbench.runtime.errors import NotJSON, NotStorable
 
+LONGEST_PATH = 60
 _decode = msgspec.json.Decoder().decode
 
 
@@ -60,7 +61,8 @@ def storable(what: str, text: str) -> str:
 
 def _first_unencodable(value: object, path: str, above: tuple[int, ...]) -> tuple[str, str]:
     if id(value) in above or len(above) > 900:
-        return "a value that contains itself" if id(value) in above else "too deep a nesting", path
+        what = "a value that contains itself" if id(value) in above else "too deep a nesting"
+        return what, path if len(path) <= LONGEST_PATH else f"{path[:LONGEST_PATH]}…"
     below = (*above, id(value))
     if isinstance(value, dict):
         for key, item in value.items():

@@ -6,16 +6,20 @@ from typing import Any
 
 from workbench.runtime import events as ev
 from workbench.runtime.actions import Action, activity_signature
-from workbench.runtime.errors import NotATask
+from workbench.runtime.errors import InvalidTask, NotATask
 from workbench.runtime.journal import Journal
-from workbench.runtime.tasks import ActivityTask, ChildTask, EventTask, QueueTask, Task, TimerTask
+from workbench.runtime.tasks import ActivityTask, ChildTask, DetachedTask, EventTask, QueueTask, Task, TimerTask
 from workbench.runtime.waiting import LeafKind
 
 AUTOMATIC_CHILD = "sub::"
 
 
 def action_of(task: Task, journal: Journal) -> tuple[Action, LeafKind]:
-    """The action of an activity, timer, event, queue or sub-orchestration task."""
+    """The action of an activity, timer, event, queue or sub-orchestration task.
+
+    Raises `NotATask` for a task of the code's own making, `InvalidTask` for one that it has written into.
+    """
+    check_fields(task)
     if isinstance(task, ActivityTask):
         signature = activity_signature(task.name, task.input, task.session_id, task.tag)
         return Action(signature, {} if signature[2] == task.input else {"input": task.input}), "activity"
@@ -29,6 +33,21 @@ def action_of(task: Task, journal: Journal) -> tuple[Action, LeafKind]:
     if isinstance(task, ChildTask):
         return Action((ev.CHILD_SCHEDULED, task.name, task.input), _child_instance(task, journal)), "child"
     raise NotATask(task)
+
+
+def check_fields(task: Task) -> None:
+    """Raise `InvalidTask` for a task whose fields are no longer what they were made: it could not be stored."""
+    texts: tuple[object, ...] = ()
+    if isinstance(task, ActivityTask):
+        texts = (task.name, task.input, task.session_id or "", task.tag or "")
+    elif isinstance(task, EventTask | QueueTask):
+        texts = (task.name,)
+    elif isinstance(task, ChildTask | DetachedTask):
+        texts = (task.name, task.input, task.instance_id or "", task.version or "")
+    if not all(isinstance(text, str) for text in texts):
+        raise InvalidTask(f"{type(task).__name__}: one of its fields was set to what is no text; make another task")
+    if isinstance(task, TimerTask) and not isinstance(task.delay_ms, int):
+        raise InvalidTask("TimerTask: its delay_ms was set to what is no whole number; make another task")
 
 
 def _child_instance(task: ChildTask, journal: Journal) -> dict[str, Any]:

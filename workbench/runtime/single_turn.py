@@ -6,8 +6,10 @@ move; else the clock. A batch that appends nothing is no turn.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+import types
 from collections.abc import Container
 from contextlib import AbstractContextManager
 
@@ -20,10 +22,12 @@ from workbench.runtime.dispatcher import Dispatcher
 from workbench.runtime.errors import (
     InstanceFinished,
     InstanceWaiting,
+    TurnInsideItself,
     UnknownActivity,
     UnknownInstance,
     UnknownOrchestration,
 )
+from workbench.runtime.interrupts import is_inside_a_turn
 from workbench.runtime.provider import History, Provider
 from workbench.runtime.registry import Registry
 from workbench.runtime.scheduling import child_instance_id
@@ -63,8 +67,21 @@ class SingleTurn:
         Raises `InstanceFinished`, `InstanceWaiting` (it says what would move it), `UnknownActivity` when all that is
         pending is an activity without a function, `UnknownOrchestration`, `UnknownInstance`.
         """
+        if not is_inside_a_turn() and self._is_making(instance_id):
+            raise TurnInsideItself(instance_id)
         with self._lock:
             return self._make(instance_id)
+
+    def _is_making(self, instance_id: str) -> bool:
+        """Whether this thread is in the middle of making a turn of it, and an activity asks for another one."""
+        frame: types.FrameType | None = sys._getframe(2)  # noqa: SLF001 (above `make`)
+        while frame is not None:
+            if frame.f_code is SingleTurn.make.__code__:
+                outer = frame.f_locals
+                if outer["self"]._lock is self._lock and outer["instance_id"] == instance_id:  # noqa: SLF001
+                    return True
+            frame = frame.f_back
+        return False
 
     def _make(self, instance_id: str) -> MadeTurn:
         while True:

@@ -15,8 +15,15 @@ from pathlib import Path
 
 import duckdb
 
-from workbench.runtime.errors import StatementRefused, StoreClosed, StoreError, StoreFileGone, StoreLocked
-from workbench.runtime.interrupts import Section, held_back
+from workbench.runtime.errors import (
+    ChangedInsideTurn,
+    StatementRefused,
+    StoreClosed,
+    StoreError,
+    StoreFileGone,
+    StoreLocked,
+)
+from workbench.runtime.interrupts import Section, held_back, is_inside_a_turn
 from workbench.runtime.kv import KVModel
 
 Cursor = duckdb.DuckDBPyConnection
@@ -120,8 +127,13 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Cursor]:
-        """A transaction that is kept whole, or not at all when anything is raised in it; interrupts wait for it."""
+        """A transaction that is kept whole, or not at all when anything is raised in it; interrupts wait for it.
+
+        Raises `ChangedInsideTurn` when an orchestration's code is what calls.
+        """
         self.check_process()
+        if is_inside_a_turn():
+            raise ChangedInsideTurn(self.name)
         with held_back() as section, self._write_lock:
             self.check_file()
             with self._transaction("BEGIN TRANSACTION", section) as cursor:
