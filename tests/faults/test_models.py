@@ -25,7 +25,7 @@ def run(machine: type[RuleBasedStateMachine], count: int, is_long: bool) -> None
     run_state_machine_as_test(machine, settings=chosen)
 
 
-@sized(12, 1_000)
+@sized(5, 1_000)
 @pytest.mark.parametrize("machine", [KVMachine, PerTurnMachine])
 def test_keys_are_those_of_a_dict_through_every_kind_of_end(
     machine: type[KVMachine], count: int, tell: Tell, request: pytest.FixtureRequest

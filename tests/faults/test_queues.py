@@ -211,7 +211,7 @@ class QueueMachine(RuleBasedStateMachine):
         return rows if name in self.stored else [row for row in rows if type(row.item).__name__ == "StartOrchestration"]
 
 
-@sized(8, 1_000)
+@sized(6, 1_000)
 def test_queues_and_locks_are_those_of_a_list(count: int, tell: Tell, request: pytest.FixtureRequest) -> None:
     QueueMachine.sequences = QueueMachine.steps = 0
     run(QueueMachine, count, bool(request.config.getoption("--long")))

@@ -58,7 +58,7 @@ def fails(_: Any, given: object) -> None:
     raise ValueError(f"told to, at {given}")
 
 
-@sized(8, 1_000)
+@sized(2, 500)
 def test_warm_executions_write_the_same_events_as_cold_ones(count: int, tmp_path: Path, tell: Tell) -> None:
     events = evictions = 0
     for seed in range(count):
