@@ -16,7 +16,7 @@ from workbench.runtime.errors import InstanceFinished, StoreFileGone, StoreOpenW
 from workbench.store import DuckDBProvider
 
 Flow = Generator[Any, Any, Any]
-SECONDS = 120
+SECONDS = 300
 
 
 def counter(ctx: Any, given: list[Any]) -> Flow:
@@ -117,16 +117,16 @@ def beside_a_runtime(path: Path, count: int, rounds: int) -> tuple[int, int]:
 
 
 def test_nobody_gets_anothers_row_and_no_turn_is_made_twice(tmp_path: Path) -> None:
-    turns, reads = beside_a_runtime(tmp_path / "flows.duckdb", count=12, rounds=3)
+    turns, reads = beside_a_runtime(tmp_path / "flows.duckdb", count=8, rounds=2)
     print(f"{turns} turns beside {reads} reads of 4 threads")
     assert reads > 0
 
 
 @pytest.mark.long
-def test_nobody_gets_anothers_row_in_thousands_of_turns(tmp_path: Path) -> None:
-    turns, reads = beside_a_runtime(tmp_path / "flows.duckdb", count=200, rounds=10)
+def test_nobody_gets_anothers_row_in_hundreds_of_turns(tmp_path: Path) -> None:
+    turns, reads = beside_a_runtime(tmp_path / "flows.duckdb", count=80, rounds=6)
     print(f"{turns} turns beside {reads} reads of 4 threads")
-    assert turns == 2_200
+    assert turns == 560
 
 
 def test_two_handles_step_the_same_instances_by_hand_and_make_each_turn_once(tmp_path: Path) -> None:

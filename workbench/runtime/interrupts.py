@@ -35,7 +35,8 @@ DOORS: Final = frozenset(
 """Where the engine calls user code: what is below one of these on the stack may be stopped at any instruction."""
 
 
-_ORCHESTRATION_DOORS: Final = DOORS - {code.call_activity.__code__}
+ORCHESTRATION_DOORS: Final = DOORS - {code.call_activity.__code__}
+"""Those below which an orchestration's code runs; an activity has no deadline and may write to the store."""
 
 
 def is_inside_a_turn() -> bool:
@@ -43,7 +44,7 @@ def is_inside_a_turn() -> bool:
     frame: types.FrameType | None = sys._getframe(1)  # noqa: SLF001 (what is on the stack needs no book-keeping)
     while frame is not None and frame.f_code not in DOORS:
         frame = frame.f_back
-    return frame is not None and frame.f_code in _ORCHESTRATION_DOORS
+    return frame is not None and frame.f_code in ORCHESTRATION_DOORS
 
 
 def held_back() -> Section:

@@ -19,7 +19,7 @@ import types
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.runtime.errors import DidNotComeBack
-from workbench.runtime.interrupts import DOORS, ENGINE_FOLDER
+from workbench.runtime.interrupts import ENGINE_FOLDER, ORCHESTRATION_DOORS
 from workbench.runtime.lines import RawChain, describe_line, translate, user_line
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class _Section:
 def _user_frames(frame: types.FrameType | None) -> RawChain:
     """The frames of user code that a thread is in, innermost first; none when it is in none, or is being debugged."""
     found: list[tuple[types.CodeType, int]] = []
-    while frame is not None and frame.f_code not in DOORS:
+    while frame is not None and frame.f_code not in ORCHESTRATION_DOORS:
         if frame.f_trace is not None:
             return ()
         if not frame.f_code.co_filename.startswith(ENGINE_FOLDER):
