@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from tests.cases import programs
 from tests.cases.edited import fresh, typed
 from tests.cases.recorded import recording
+from tests.recordings.files import recorded
 from workbench.recordings.purity import Purity, check_purity
 from workbench.runtime.errors import WorkbenchError
 
@@ -164,6 +167,29 @@ def test_a_function_that_cannot_be_sent_says_why_and_is_tried_here() -> None:
     assert purity.fresh_runs == 0
     assert purity.not_fresh == "flow uses 'handle', a TextIOWrapper, which cannot be sent"
     assert "could not be tried in a fresh process" in purity.text()
+
+
+SCRIPT = """
+import sys
+from workbench import open_source
+
+def counter(ctx, given):
+    ctx.set_kv_value("another", "1")
+    yield ctx.schedule_activity("Echo", given)
+
+with open_source(sys.argv[1]) as source:
+    recording = source.recording(source.instance_ids[0])
+print(recording.replay(counter).verdict, recording.replay(counter).purity().is_pure)
+"""
+
+
+def test_code_of_a_script_that_parts_from_the_record_the_same_way_everywhere_is_pure(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script), str(recorded("P-01"))], check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "diverged True\n"
 
 
 def test_a_replay_without_code_has_nothing_to_try() -> None:

@@ -64,12 +64,21 @@ class Impurity(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[str, str] | None = None
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """One thing that a run does otherwise than the record: where (`execution.turn.operation`), what, and the line."""
+class Finding(msgspec.Struct, frozen=True, eq=False):
+    """One thing that a run does otherwise than the record: where (`execution.turn.operation`), what, and the line.
+
+    The line in words is left out when two are compared: in a fresh process the code may stand in another file.
+    """
 
     address: str
     now: str
     place: str | None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Finding) and (self.address, self.now) == (other.address, other.now)
+
+    def __hash__(self) -> int:
+        return hash((self.address, self.now))
 
 
 Findings = tuple[Finding, ...]
@@ -234,7 +243,10 @@ def _parting(whose: str, one: Findings, other: Findings) -> tuple[str | None, Pa
     here, there = (run[index] if index < len(run) else None for run in (one, other))
     found = here or there
     assert found is not None  # noqa: S101 (for the type checker)
-    return found.place, Parting(whose, found.address, _told(here), _told(there))
+    one_side, other_side = _told(here), _told(there)
+    if here is not None and there is not None and one_side == other_side:  # the same, somewhere else
+        one_side, other_side = f"{one_side} at {here.address}", f"{other_side} at {there.address}"
+    return found.place, Parting(whose, found.address, one_side, other_side)
 
 
 def _told(finding: Finding | None) -> str:
