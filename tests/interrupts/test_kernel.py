@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import queue
 import random
 import time
 from collections.abc import Iterator
@@ -53,18 +54,36 @@ class Kernel:
         sent: str = self.client.execute(code, user_expressions=expressions, stop_on_error=False)
         return sent
 
-    def end(self, sent: str) -> Reply:
-        while True:
-            reply = self.client.get_shell_msg(timeout=SECONDS)
-            if reply["parent_header"].get("msg_id") == sent:
-                break
-        content = reply["content"]
-        found = content.get("user_expressions", {}).get("value", {}).get("data", {}).get("text/plain")
-        value = None if found is None else json.loads(found[1:-1])
-        return Reply(content["status"], content.get("ename", ""), value)
+    def end(self, sent: str) -> Reply | None:
+        """The reply to a cell; None when it was lost.
+
+        An interrupt that strikes ipykernel itself, between the end of a cell and its reply, costs that reply. Another
+        cell, which is answered after it in any case, tells.
+        """
+        asked = [sent]
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until:
+            try:
+                reply = self.client.get_shell_msg(timeout=5)
+            except queue.Empty:
+                asked.append(self.begin("1"))
+                continue
+            found = reply["parent_header"].get("msg_id")
+            if found == sent:
+                return _read(reply["content"])
+            if found in asked:
+                return None
+        raise AssertionError("the kernel does not answer")
 
     def run(self, code: str, value: str = "None") -> Reply:
-        return self.end(self.begin(code, value))
+        reply = self.end(self.begin(code, value))
+        return Reply("lost", "", None) if reply is None else reply
+
+
+def _read(content: dict[str, Any]) -> Reply:
+    found = content.get("user_expressions", {}).get("value", {}).get("data", {}).get("text/plain")
+    value = None if found is None else json.loads(found[1:-1])
+    return Reply(content["status"], content.get("ename", ""), value)
 
 
 @pytest.fixture
@@ -88,16 +107,16 @@ def press_stop(kernel: Kernel, presses: int, seed: int) -> int:
     unfinished = False
     for press in range(presses):
         if not unfinished:
-            assert kernel.run(START).status == "ok"
+            assert settled(kernel, START, "2") == 2
         sent = kernel.begin(FINISH)
         time.sleep(chance.uniform(0.05, 0.6) * length_s)
         for _ in range(1 + press % 2):
             kernel.manager.interrupt_kernel()
         reply = kernel.end(sent)
-        assert (reply.status, reply.error) in (("ok", ""), ("error", "KeyboardInterrupt"))
-        ended += reply.status == "error"
+        assert reply is None or (reply.status, reply.error) in (("ok", ""), ("error", "KeyboardInterrupt"))
+        ended += reply is not None and reply.status == "error"
         assert settled(kernel, AFTERWARDS, "after") == [2, 0, True]
-        unfinished = reply.status == "error" and chance.random() < 0.5
+        unfinished = reply is not None and reply.status == "error" and chance.random() < 0.5
         if not unfinished:
             assert settled(kernel, END, "same") is True
     return ended
@@ -105,11 +124,11 @@ def press_stop(kernel: Kernel, presses: int, seed: int) -> int:
 
 def settled(kernel: Kernel, code: str, value: str) -> Any:
     """The value after a cell; a second press that came late ends the cell after the one it was meant for."""
-    for _ in range(3):
+    for _ in range(4):
         reply = kernel.run(code, value)
         if reply.status == "ok":
             return reply.value
-        assert reply.error == "KeyboardInterrupt"
+        assert reply.status == "lost" or reply.error == "KeyboardInterrupt"
     raise AssertionError("the cell does not end well")
 
 
@@ -120,7 +139,7 @@ def test_the_kernel_lives_and_the_instance_ends_the_same(kernel: Kernel) -> None
 
 
 @pytest.mark.long
-def test_stop_is_pressed_a_hundred_times(kernel: Kernel) -> None:
-    ended = press_stop(kernel, 100, seed=2)
-    print(f"stop was pressed in 100 cells, ended {ended} of them")
-    assert ended > 30
+def test_stop_is_pressed_many_times(kernel: Kernel) -> None:
+    ended = press_stop(kernel, 60, seed=2)
+    print(f"stop was pressed in 60 cells, ended {ended} of them")
+    assert ended > 20
