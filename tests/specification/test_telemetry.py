@@ -6,6 +6,7 @@ Every turn here is replayed from the top each time the next one is made, and not
 from __future__ import annotations
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import pytest
@@ -218,7 +219,9 @@ def test_a_turn_that_was_not_committed_is_not_counted(delta: Workbench, measured
     def flow(ctx: Context, _: None) -> Any:
         ctx.set_kv_value("k", "1")
         if not others:
-            others.extend(delta.provider.claim(1, delta.clock.now_ms() + LOCK_MS, LOCK_MS, INSTANCE))
+            later = delta.clock.now_ms() + LOCK_MS
+            with ThreadPoolExecutor(1) as somebody_else:
+                others.extend(somebody_else.submit(delta.provider.claim, 1, later, LOCK_MS, INSTANCE).result(30))
         yield ctx.schedule_activity("Noop")
 
     start(delta, flow)
