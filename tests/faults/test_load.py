@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,9 @@ for path in sys.argv[2:]:
 def test_a_folder_that_may_not_be_written_to_is_told(tmp_path: Path, tell: Tell) -> None:
     kept = tmp_path / "kept.duckdb"
     DuckDBProvider(kept).close()
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder == Path(tempfile.gettempdir()):
+            break
         folder.chmod(0o755)
     before = kept.read_bytes()
     command = [sys.executable, "-c", READ_ONLY, str(NOBODY), str(tmp_path / "new.duckdb"), str(kept)]
