@@ -82,6 +82,7 @@ def test_what_cannot_be_carried_out_ends_with_2(
 
 
 def test_as_a_process_of_its_own_from_the_folder_of_the_code() -> None:
-    command = [sys.executable, "-m", "workbench.cli", "check", "recordings/orders*.db", "--code", "order_flow:order_flow"]
+    command = [sys.executable, "-m", "workbench.cli", "check", "recordings/orders*.db", "--code"]
+    command += ["order_flow:order_flow"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=NOTEBOOKS, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
