@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator
 from typing import Any
+
+import pytest
 
 from workbench import RuntimeOptions, Workbench
 from workbench.runtime.runtime import Runtime
 
 Flow = Generator[Any, Any, Any]
 SOON_MS = 100
+
+
+@pytest.fixture(autouse=True)
+def finalisers_may_be_struck(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand generators are dropped here at once; what stops them may strike a finaliser, which can raise nothing.
+
+    It is sent again until the code has come back. pytest would take note of each, and be struck while it does.
+    """
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
 
 
 def never_yields(ctx: Any, _: object) -> Flow:
