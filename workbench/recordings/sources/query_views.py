@@ -102,7 +102,11 @@ def _statements(events_file: str, names: Mapping[str, str], fields: Mapping[str,
 
 
 def _filled_in(text: str, names: Mapping[str, str], fields: Mapping[str, str]) -> str:
-    for name, meaning in {**names, **_KINDS}.items():  # what a name means may hold other names, further down
+    for name, meaning in {
+        "fields": _text("fields.sql"),
+        **names,
+        **_KINDS,
+    }.items():  # what a name means may hold other names, further down
         text = text.replace(f"{{{name}}}", meaning)
     for field, meaning in fields.items():
         text = re.sub(field, meaning, text)

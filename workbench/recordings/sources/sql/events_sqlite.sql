@@ -1,26 +1,12 @@
 -- One row an event, the fields of its JSON as columns; a row that is no JSON keeps its id, type and text.
--- {text name} and {number name of row} are fields of the JSON. {turn} is the stored number, or a count of the boundaries that order and times
--- show (see recordings/turns.py). Turns are counted over narrow rows in the order of the primary key, without a sort;
--- the wide text is fetched only for the rows that a query keeps.
+-- {text name} and {number name of row} are fields of the JSON. {turn} is the stored number, or a count of the
+-- boundaries that order and times show (see recordings/turns.py). Turns are counted over narrow rows in the order of the
+-- primary key, without a sort; the wide text is fetched only for the rows that a query keeps.
 
 CREATE TEMP VIEW events AS
 SELECT
     n.instance_id, n.execution_id, n.turn, n.event_id, n.type,
-    {number timestamp_ms of h} AS at_ms,
-    {number source_event_id of h} AS source_event_id,
-    {text name} AS name,
-    {text version} AS version,
-    {text input} AS input,
-    {text result} AS result,
-    {text data} AS data,
-    {text output} AS output,
-    {text details} AS details,
-    {text reason} AS reason,
-    {text key} AS key,
-    {text value} AS value,
-    {text status} AS custom_status,
-    {number fire_at_ms of h} AS fire_at_ms,
-    {text instance} AS child_instance,
+    {fields},
     CASE WHEN json_valid(event_data) THEN coalesce(json_extract(event_data, '$.kv_cleared'), 0) = 1 ELSE 0 END
         AS kv_cleared,
     length(CAST(event_data AS BLOB)) AS bytes,

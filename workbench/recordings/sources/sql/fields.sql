@@ -1,0 +1,16 @@
+-- What every event has in its JSON, as columns of `events`.
+    {number timestamp_ms of h} AS at_ms,
+    {number source_event_id of h} AS source_event_id,
+    {text name} AS name,
+    {text version} AS version,
+    {text input} AS input,
+    {text result} AS result,
+    {text data} AS data,
+    {text output} AS output,
+    {text details} AS details,
+    {text reason} AS reason,
+    {text key} AS key,
+    {text value} AS value,
+    {text status} AS custom_status,
+    {number fire_at_ms of h} AS fire_at_ms,
+    {text instance} AS child_instance
