@@ -59,7 +59,10 @@ def test_a_row_has_place_event_line_kind_reference_and_fingerprint(flows: list[R
     )
     assert row.reference is not None
     assert (row.reference.accepted, row.reference.status) == (True, "Completed")
-    assert (row.recorded_fingerprint, row.fingerprint) == (None, fingerprint(code))
+    remembered = flows[2].code
+    assert remembered is not None
+    assert (row.recorded_fingerprint, row.fingerprint) == (remembered.fingerprint, fingerprint(code))
+    assert row.recorded_fingerprint != row.fingerprint
     assert row.divergence is not None
     assert (row.operations, row.turns) == (4, 2)
 

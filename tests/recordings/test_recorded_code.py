@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tests.cases.edited import edited, fresh
-from workbench import Recording, Workbench
+from workbench import Recording, Workbench, check
 from workbench.recordings.recorded_code import RecordedCode
 from workbench.runtime.divergence import Divergence
 from workbench.runtime.fingerprint import fingerprint
@@ -37,6 +37,12 @@ def divergence_of(recording: Recording, code: Any) -> Divergence:
     found = recording.replay(code).divergence
     assert found is not None
     return found
+
+
+def test_a_check_tells_the_fingerprint_then_beside_that_of_today() -> None:
+    code = fresh(flow)
+    [row] = check(recorded(code), code).rows
+    assert row.recorded_fingerprint == row.fingerprint == fingerprint(code)
 
 
 def test_it_remembers_function_source_fingerprint_and_the_line_of_each_operation() -> None:

@@ -211,6 +211,7 @@ def _facts(recording: Recording) -> dict[str, Any]:
         "recorded_version": recording.version,
         "status": recording.status,
         "in_flight": recording.status == "Running",
+        "recorded_fingerprint": None if recording.code is None else recording.code.fingerprint,
     }
 
 

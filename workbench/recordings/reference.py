@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, cast
 
 import msgspec
-from msgspec import UNSET
 
 from workbench.runtime import events as ev
 from workbench.runtime.actions import Action, signature_of
@@ -27,7 +26,7 @@ from workbench.runtime.journal import Journal
 from workbench.runtime.kv import Table
 from workbench.runtime.reference_text import dropped_text, mismatch_text, missing_action_text
 from workbench.runtime.replayed_turn import BREADCRUMB_KINDS
-from workbench.runtime.rereading import value_for
+from workbench.runtime.rereading import settle_with, value_for
 from workbench.runtime.scheduling import action_of
 from workbench.runtime.tasks import EventTask, QueueTask
 from workbench.runtime.turn_result import Status
@@ -257,14 +256,8 @@ class DryRun(Execution):
             raise _Refused("completion without open schedule", event.event_id)
         if event.type == ev.ACTIVITY_COMPLETED and leaf.kind != "activity":
             raise _Refused("completion kind mismatch: expected activity", event.event_id)
-        if leaf.dropped:
-            return
-        if event.type == ev.TIMER_FIRED:
-            leaf.settle(False, None)
-        elif event.details is not UNSET:
-            leaf.settle(True, ev.display_error(event.details))
-        else:
-            leaf.settle(False, value_for(leaf, str(event.result), _DIALECT.rereads_members))
+        if not leaf.dropped:
+            settle_with(leaf, event, _DIALECT.rereads_members)
 
     def _raise_event(self, event: ev.Event) -> None:
         bound = self._events_to.get(str(event.name))

@@ -40,7 +40,7 @@ from workbench.runtime.key_values import KeyValues
 from workbench.runtime.kv import Entry
 from workbench.runtime.mailbox import Mailbox
 from workbench.runtime.replayed_turn import end_recorded_turn
-from workbench.runtime.rereading import value_for
+from workbench.runtime.rereading import settle_with
 from workbench.runtime.scheduling import action_of, check_fields, child_instance_id
 from workbench.runtime.tasks import (
     AllTask,
@@ -284,14 +284,8 @@ class Execution:
             return
         self.outcomes.add(source)
         self.children.pop(source, None)
-        if leaf.dropped:
-            return
-        if event.type == ev.TIMER_FIRED:
-            leaf.settle(False, None)
-        elif event.details is not UNSET:
-            leaf.settle(True, ev.display_error(event.details))
-        else:
-            leaf.settle(False, value_for(leaf, str(event.result), self.journal.dialect.rereads_members))
+        if not leaf.dropped:
+            settle_with(leaf, event, self.journal.dialect.rereads_members)
 
     # Running the code.
 

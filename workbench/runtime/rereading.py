@@ -12,6 +12,9 @@ import json
 import re
 from typing import Any, Final
 
+from msgspec import UNSET
+
+from workbench.runtime import events as ev
 from workbench.runtime import payload
 from workbench.runtime.waiting import All, Leaf, Race, Retry
 
@@ -28,6 +31,16 @@ def value_for(leaf: Leaf, text: str, rereads_members: bool) -> Any:
         return payload.load(text)
     once = reread(text)
     return reread(json.dumps(once)) if isinstance(parent, All) else once
+
+
+def settle_with(leaf: Leaf, event: ev.Event, rereads_members: bool) -> None:
+    """Give an operation the outcome that a completion brings: a value, or an error; of a timer nothing."""
+    if event.type == ev.TIMER_FIRED:
+        leaf.settle(False, None)
+    elif event.details is not UNSET:
+        leaf.settle(True, ev.display_error(event.details))
+    else:
+        leaf.settle(False, value_for(leaf, str(event.result), rereads_members))
 
 
 def reread(text: str) -> Any:
