@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from workbench import Client, DuckDBProvider, Limits, ManualClock
-from workbench.runtime import kv
+from workbench.runtime import kv, payload
 from workbench.runtime.dispatcher import Dispatcher
+from workbench.runtime.messages import Message, QueueMessage, StartOrchestration
 from workbench.runtime.provider import TurnCommit
 from workbench.runtime.registry import Registry
 from workbench.runtime.warm import WarmExecutions
@@ -53,9 +54,9 @@ batches = st.dictionaries(ids, st.lists(st.tuples(operations, endings), min_size
 def obeys(ctx: Any, _: object) -> Any:
     """Does what it is told, message by message, and says what it read before and after."""
     while True:
-        told = yield ctx.dequeue_event("do")
+        operations, ending = yield ctx.dequeue_event("do")
         before = ctx.get_kv_all_values()
-        for kind, key, value in told["operations"]:
+        for kind, key, value in operations:
             if kind == "set":
                 ctx.set_kv_value(key, value)
             elif kind == "clear":
@@ -65,7 +66,6 @@ def obeys(ctx: Any, _: object) -> Any:
             else:
                 ctx.prune_kv_values_updated_before(int(value))
         ctx.set_custom_status(json.dumps([before, ctx.get_kv_all_values()]))
-        ending = told["ending"]
         if ending == "too large":
             ctx.set_kv_value("k", "x" * (LIMITS.kv_value_bytes + 1))
         elif ending == "too many":
@@ -175,13 +175,14 @@ class KVMachine(RuleBasedStateMachine):
 
     def tell(self, instance_id: str, messages: list[Told]) -> None:
         """Messages for one instance."""
-        instance = self.model.get(instance_id)
-        if instance is None:
-            instance = self.model[instance_id] = Instance()
-            self.client.start_orchestration(instance_id, "Obeys", None)
+        sent: list[Message] = []
+        if instance_id not in self.model:
+            self.model[instance_id] = Instance()
+            sent.append(StartOrchestration(instance_id, "Obeys", "null"))
         for told, ending in messages:
-            self.client.enqueue_event(instance_id, "do", {"operations": told, "ending": ending})
-        instance.waiting += messages
+            sent.append(QueueMessage(instance_id, "do", payload.dump("what to do", [told, ending])))
+        self.provider.enqueue(sent, self.clock.now_ms())
+        self.model[instance_id].waiting += messages
 
     @precondition(lambda self: self.kv_model == kv.DELTA)
     @rule(instance_id=ids, age_ms=st.integers(0, 3))
@@ -299,9 +300,7 @@ class KVMachine(RuleBasedStateMachine):
             instance.read = None
         if instance.cancelled:
             instance.cancelled, ending = False, "fail"
-        instance.status = {"": "Running", "complete": "Completed", "fail": "Failed", "continue": "ContinuedAsNew"}[
-            ending
-        ]
+        instance.status = STATUS_AFTER[ending]
         assert (turn.status, turn.refused, turn.execution_id) == (instance.status, refused, instance.executions)
         if instance.status == "ContinuedAsNew":
             instance.begins = True

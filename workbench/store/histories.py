@@ -72,10 +72,15 @@ def _event(instance_id: str, execution_id: int, event_id: int, text: str) -> Eve
     return event
 
 
-def instance_infos(cursor: Cursor, instance_id: str | None = None) -> list[InstanceInfo]:
-    """All instances, or the one, in the order of their first commit."""
-    rows = cursor.execute(_INSTANCES, {"instance_id": instance_id}).fetchall()
-    return [InstanceInfo(*row) for row in rows]
+def instance_infos(cursor: Cursor) -> list[InstanceInfo]:
+    """All instances, in the order of their first commit."""
+    return [InstanceInfo(*row) for row in cursor.execute(_INSTANCES).fetchall()]
+
+
+def instance_info(cursor: Cursor, instance_id: str) -> InstanceInfo | None:
+    """One instance, or None."""
+    row = cursor.execute(_INSTANCE, [instance_id]).fetchone()
+    return None if row is None else InstanceInfo(*row)
 
 
 def execution_infos(cursor: Cursor, instance_id: str) -> list[ExecutionInfo]:
@@ -97,14 +102,16 @@ JOIN (SELECT unnest(?::TEXT[]) AS instance_id, unnest(?::BIGINT[]) AS execution_
 ORDER BY instance_id, execution_id, event_id
 """
 
-_INSTANCES = """
+_INSTANCE_ROWS = """
 SELECT instances.instance_id, orchestration_name, orchestration_version, current_execution_id, status, output,
        custom_status, custom_status_version, parent_instance_id, created_at_ms, updated_at_ms
 FROM instances
 JOIN executions ON executions.instance_id = instances.instance_id AND execution_id = current_execution_id
-WHERE $instance_id IS NULL OR instances.instance_id = $instance_id
-ORDER BY created_order
 """
+
+_INSTANCES = _INSTANCE_ROWS + "ORDER BY created_order"
+
+_INSTANCE = _INSTANCE_ROWS + "WHERE instances.instance_id = ?"
 
 _EXECUTIONS = """
 SELECT execution_id, status, output, started_at_ms, completed_at_ms, count(event_id), coalesce(max(turn), 0)

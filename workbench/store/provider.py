@@ -196,7 +196,7 @@ class DuckDBProvider(Provider):
     def instance(self, instance_id: str) -> InstanceInfo | None:
         """One instance, or None."""
         with self._store.reading() as cursor:
-            return next(iter(histories.instance_infos(cursor, instance_id)), None)
+            return histories.instance_info(cursor, instance_id)
 
     def executions(self, instance_id: str) -> list[ExecutionInfo]:
         """The executions that are still stored, in order; empty for an unknown instance."""

@@ -6,7 +6,7 @@ from workbench.runtime.errors import InstanceNotFailed
 from workbench.runtime.messages import ContinueAsNew
 from workbench.store.claiming import FAILED
 from workbench.store.database import Cursor
-from workbench.store.histories import instance_infos
+from workbench.store.histories import instance_info
 from workbench.store.queues import pending_messages
 
 ABOUT_TO_RESTART = "about to restart"
@@ -17,7 +17,8 @@ def check_failed(cursor: Cursor, instance_id: str) -> None:
 
     Within the transaction that enqueues the restart: of two who ask at once, one is told.
     """
-    status = next((info.status for info in instance_infos(cursor, instance_id)), "not stored")
+    info = instance_info(cursor, instance_id)
+    status = "not stored" if info is None else info.status
     if status != FAILED:
         raise InstanceNotFailed(instance_id, status)
     waiting = pending_messages(cursor, instance_id)
