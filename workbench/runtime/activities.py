@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 import uuid
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from workbench.runtime import events as ev
 from workbench.runtime import messages as ms
 from workbench.runtime import payload
+from workbench.runtime.activity_batch import ActivityBatch
 from workbench.runtime.clock import Clock, ManualClock
 from workbench.runtime.code import call_activity, type_and_message
 from workbench.runtime.errors import StoreError
@@ -30,8 +30,6 @@ ACTIVITY_LOCK_MS = 30_000
 WORKER_LOCK_MS = 86_400_000
 """How long a worker holds an activity, ms: a file has one process, and opening it drops all locks."""
 WORKER_BATCH = 16
-QUICK_MS = 20
-"""Activities of one worker share a commit for so long, ms."""
 ACTIVITY_BATCH = 1_000
 """How many waiting activities of an instance are looked at for one that can run."""
 
@@ -126,31 +124,19 @@ class ActivityRunner:
     def run_batch(self, max_attempts: int, worker_id: str) -> bool:
         """For a worker: run waiting activities of any instance, oldest first; whether there was one.
 
-        Several share a claim and a commit while they are quick; once they have taken `QUICK_MS` together the rest is
-        given back for other workers. One without a function is tried later, more and more rarely, until it fails as
-        poisoned.
+        Those that are quick share a claim and a commit. One without a function is tried later, more and more rarely,
+        until it fails as poisoned.
         """
-        now_ms = self._clock.now_ms()
-        claims = self._provider.claim_activities(WORKER_BATCH, now_ms, WORKER_LOCK_MS)
-        done: list[tuple[ActivityClaim, ms.Message]] = []
-        began = time.monotonic()
-        left = list(claims)
-        try:
-            while left:
-                outcome = self._try(left[0], max_attempts, worker_id)
-                claim = left.pop(0)
+        claims = self._provider.claim_activities(WORKER_BATCH, self._clock.now_ms(), WORKER_LOCK_MS)
+        with ActivityBatch(self._provider, self._clock, claims) as batch:
+            while (claim := batch.next()) is not None:
+                try:
+                    outcome = self._try(claim, max_attempts, worker_id)
+                except BaseException:
+                    self._provider.abandon_activity(claim, self._clock.now_ms() + retry_delay_ms(claim.attempt_count))
+                    raise
                 if outcome is not None:
-                    done.append((claim, outcome))
-                if (time.monotonic() - began) * 1000 > QUICK_MS:
-                    break
-        except BaseException:
-            tried = left.pop(0)
-            self._provider.abandon_activity(tried, self._clock.now_ms() + retry_delay_ms(tried.attempt_count))
-            raise
-        finally:
-            self._give_back(left, now_ms)
-            if done:
-                self._provider.complete_activities(done, self._clock.now_ms())
+                    batch.settle(claim, outcome)
         return bool(claims)
 
     def _try(self, claim: ActivityClaim, max_attempts: int, worker_id: str) -> ms.Message | None:
