@@ -7,9 +7,13 @@ Needs to be allowed to mount; it does so in a mount namespace of its own, which 
 from __future__ import annotations
 
 import json
+import logging
+import logging.handlers
+import queue
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from tests.faults.counting import counter
@@ -20,7 +24,12 @@ from workbench.runtime.errors import WorkbenchError
 from workbench.runtime.registry import Registry
 
 BALLAST = 4 * 2**20
-VALUE = "v" * 50_000
+CHARACTERS = 100_000
+
+
+def value(number: int) -> str:
+    """Text that the database cannot make shorter by much."""
+    return Random(number).randbytes(CHARACTERS // 2).hex()
 
 
 def main(folder: Path, mib: int) -> None:
@@ -34,6 +43,8 @@ def main(folder: Path, mib: int) -> None:
 
 def filled(path: Path, ballast: Path) -> dict[str, Any]:
     """Write turns until none can be written; then free the ballast and go on in the same process."""
+    said: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
+    logging.getLogger("workbench.store").addHandler(logging.handlers.QueueHandler(said))
     provider = DuckDBProvider(path)
     clock = ManualClock()
     registry = Registry()
@@ -45,10 +56,11 @@ def filled(path: Path, ballast: Path) -> dict[str, Any]:
     written = 0
     while not errors:
         try:
-            run_turn(provider, f"i{written}", sets("k", VALUE), status="Completed", now_ms=clock.now_ms())
+            run_turn(provider, f"i{written}", sets("k", value(written)), status="Completed", now_ms=clock.now_ms())
             written += 1
         except WorkbenchError as error:
             errors.append(str(error))
+    refused_but_there = provider.instance(f"i{written}") is not None
     try:
         work_through(provider, registry, clock, Limits())
     except WorkbenchError as error:
@@ -61,12 +73,14 @@ def filled(path: Path, ballast: Path) -> dict[str, Any]:
         "written": written,
         "errors": errors,
         "instances_while_full": while_full,
+        "refused_but_there": refused_but_there,
+        "not_folded": said.qsize(),
         "counter": client.get_status("counter").output,
         "disagreements": len(provider.verify()),
     }
     provider.close()
     provider = DuckDBProvider(path)
-    kept = [provider.get_kv_value(f"i{number}", "k") == VALUE for number in range(written)]
+    kept = [provider.get_kv_value(f"i{number}", "k") == value(number) for number in range(written)]
     after["kept"] = sum(kept)
     provider.close()
     return after

@@ -7,6 +7,7 @@ never wait for them and see committed rows only.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,12 +27,16 @@ from workbench.runtime.errors import (
 from workbench.runtime.interrupts import Section, held_back, is_inside_a_turn
 from workbench.runtime.kv import KVModel
 
+log = logging.getLogger("workbench.store")
+
 Cursor = duckdb.DuckDBPyConnection
 
 CLOSE_ATTEMPTS = 200
 """How often `close` interrupts readers before it gives up."""
 CLOSE_PAUSE_S = 0.05
 """How long (seconds) it gives them each time."""
+LOG_BYTES = 16 * 2**20
+"""How long a write-ahead log becomes before it is folded into its file."""
 
 
 def columns(rows: Iterable[Sequence[object]]) -> list[list[object]]:
@@ -88,7 +93,7 @@ class Database:
     """A DuckDB database that every provider on the same file in this process shares.
 
     `path` is None in memory; `users` counts those who have not closed it yet. Errors of DuckDB leave a transaction as
-    `StatementRefused`. After an error that DuckDB does not go on from (a disk that was full during a checkpoint)
+    `StatementRefused`. After an error that DuckDB does not go on from (a disk that is full while the log is folded in)
     `reconnect` opens the file again for the next transaction; what was committed is there, locks included.
     """
 
@@ -110,6 +115,7 @@ class Database:
         self._root = root
         self._reconnect = reconnect
         self._is_broken = False
+        self._fold_at_bytes = LOG_BYTES
         self._owner = os.getpid()
         self._write_lock = threading.RLock()
         self._free = threading.local()
@@ -138,6 +144,24 @@ class Database:
             self.check_file()
             with self._transaction("BEGIN TRANSACTION", section) as cursor:
                 yield cursor
+            self._fold_log()
+
+    def _fold_log(self) -> None:
+        """Fold a long write-ahead log into the file.
+
+        DuckDB would do it within a commit, and where that fails call what is written already a failure.
+        """
+        size = 0 if self.path is None else _size_of(self.path.with_name(f"{self.path.name}.wal"))
+        if size < self._fold_at_bytes:
+            return
+        try:
+            with self._cursor() as cursor:
+                cursor.execute("CHECKPOINT")
+            self._fold_at_bytes = LOG_BYTES
+        except duckdb.Error as error:
+            self._is_broken |= isinstance(error, duckdb.FatalException)
+            self._fold_at_bytes = size + LOG_BYTES
+            log.warning("the log of %s could not be folded in and stays beside it: %s", self.name, self._reason(error))
 
     def check_process(self) -> None:
         """Raise `StoreLocked` in a process that was forked while the store was open: it has no share in it."""
@@ -233,6 +257,13 @@ class Database:
         self._root.close()
         self._root = self._reconnect()
         self._is_broken = False
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:

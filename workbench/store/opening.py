@@ -30,10 +30,12 @@ from workbench.store.database import Cursor, Database, file_identity
 from workbench.store.healing import Healing, heal
 from workbench.store.versions import NEWEST_OF, migrate, model_of, version_to_open
 
-# DuckDB would fetch an extension from the net for a file that looks like another database.
+# DuckDB would fetch an extension from the net for a file that looks like another database, and fold a log into its file
+# in the middle of a commit.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
+    "checkpoint_threshold": "1TB",
 }
 
 _open: dict[Path, Database] = {}
