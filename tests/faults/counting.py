@@ -18,6 +18,7 @@ from tests.faults.statements import before_statements_of_commits
 from workbench import Client, DuckDBProvider, Runtime, RuntimeOptions
 from workbench.runtime.errors import InstanceExists
 from workbench.runtime.provider import TurnCommit
+from workbench.store import database
 
 COUNTERS, EXECUTIONS, STEPS, WIDTH = 4, 4, 3, 4
 IDS = (*(f"counter-{number}" for number in range(COUNTERS)), "fan")
@@ -45,6 +46,7 @@ def fan(ctx: Any, width: int) -> Any:
 
 def live(path: str) -> None:
     """Open the store, which must be as its histories say; begin what has not begun; work to the end."""
+    database.LOG_BYTES = 40_000  # folded in many times a life, so that kills fall into that, too
     provider = DuckDBProvider(path)
     if provider.verify():
         os._exit(WRONG)
