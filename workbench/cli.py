@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench.code_options import load_codes, load_function
 from workbench.examples import counter, noop
 from workbench.recordings import Recording, check, open_source
-from workbench.recordings.code_files import load_codes, load_function
 from workbench.recordings.corpus_files import files
 from workbench.recordings.replay import Replay
 from workbench.run import Outcome

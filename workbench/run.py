@@ -12,8 +12,9 @@ import msgspec
 from workbench.recordings.debugging import parted_at
 from workbench.recordings.explain import explain
 from workbench.recordings.recorded_code import CodeLine, lines_of, operations_of, remember
-from workbench.recordings.recording import RecordedExecution, Recording, recording_from_provider
+from workbench.recordings.recording import RecordedExecution, Recording
 from workbench.recordings.replay import Replay, replay
+from workbench.recordings.stored import recording_from_provider
 from workbench.recordings.tracing import made_turn
 from workbench.runtime import messages as ms
 from workbench.runtime import payload

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 import msgspec
 
 from workbench.recordings.checking import check_each
-from workbench.recordings.recording import recording_from_provider
 from workbench.recordings.report import CheckReport
+from workbench.recordings.stored import recording_from_provider
 from workbench.run import Desk, Run
 from workbench.runtime import kv, payload
 from workbench.runtime import messages as ms

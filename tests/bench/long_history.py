@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.recordings.integrity import Row
-from workbench.recordings.recording import Recording, StoredExecution, StoredInstance, recording_of
+from workbench.recordings.recording import Recording
+from workbench.recordings.stored import StoredExecution, StoredInstance, recording_of
 from workbench.runtime import events as ev
 from workbench.runtime import kv
 from workbench.runtime.limits import Limits

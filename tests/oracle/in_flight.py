@@ -13,8 +13,8 @@ from tests.oracle.one_more_turn import Answer, Stored
 from tests.oracle.record import RecordedExecution, RecordedInstance
 from workbench import Limits, Recording
 from workbench.recordings.integrity import Row
-from workbench.recordings.recording import StoredExecution, StoredInstance, recording_of
 from workbench.recordings.reference import ReferenceVerdict, replayed_events
+from workbench.recordings.stored import StoredExecution, StoredInstance, recording_of
 from workbench.runtime import events as ev
 from workbench.runtime import kv
 from workbench.runtime.reference_text import without_times

@@ -10,7 +10,7 @@ import pytest
 from tests.cases import programs
 from tests.cases.recorded import FOLDER, recording
 from workbench import Recording, corpus
-from workbench.recordings.code_files import load_codes
+from workbench.code_options import load_codes
 from workbench.recordings.corpus_files import files
 from workbench.runtime.errors import EmptyCorpus, NoSuchFile, WorkbenchError
 

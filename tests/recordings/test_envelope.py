@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.recordings.files import RECORDED, event_text, recorded, started, state_of
 from workbench.recordings import Recording, open_source
 from workbench.recordings.integrity import Row
-from workbench.recordings.recording import StoredExecution, StoredInstance, recording_of
+from workbench.recordings.stored import StoredExecution, StoredInstance, recording_of
 from workbench.runtime import events as ev
 from workbench.runtime.errors import BadRecording, NoSuchFile, NotStorable, UnreadableFile
 from workbench.runtime.kv import DELTA, Entry, Tables

@@ -9,7 +9,8 @@ import pytest
 from tests.recordings.files import RECORDED, event_text, recorded, started
 from workbench.recordings import open_source
 from workbench.recordings.integrity import UNREADABLE, Damage, Row
-from workbench.recordings.recording import RecordedExecution, StoredExecution, read_execution, stored_rows
+from workbench.recordings.recording import RecordedExecution
+from workbench.recordings.stored import StoredExecution, read_execution, stored_rows
 from workbench.runtime import events as ev
 
 SCHEDULED = event_text(2, ev.ACTIVITY_SCHEDULED, name="Echo", input="1")

@@ -9,7 +9,7 @@ import pytest
 from tests.recordings.files import RECORDED, changing, copy_of, event_text, recorded, started
 from workbench.recordings import Recording, open_source, recording_from_provider
 from workbench.recordings.integrity import Row
-from workbench.recordings.recording import StoredExecution, StoredInstance, recording_of
+from workbench.recordings.stored import StoredExecution, StoredInstance, recording_of
 from workbench.runtime import events as ev
 from workbench.runtime.errors import UnknownInstance
 from workbench.runtime.kv import DELTA, PER_TURN, Entry, KVModel, Tables

@@ -13,8 +13,8 @@ from tests.cases.recorded import recording
 from tests.cases.test_changed_while_running import CHANGED
 from tests.views.making import FLOW, recorded_once
 from workbench import Recording
-from workbench.recordings.recording import StoredExecution, StoredInstance, recording_of, stored_rows
 from workbench.recordings.reference import ReferenceVerdict
+from workbench.recordings.stored import StoredExecution, StoredInstance, recording_of, stored_rows
 from workbench.runtime.reference_text import without_times
 
 BEFORE_THE_CHANGE = 6

@@ -10,8 +10,8 @@ from tests.cases.edited import edited
 from tests.cases.recorded import recording
 from tests.views.making import FLOW, changed, recorded_once, typed
 from workbench import Recording
-from workbench.recordings.recording import StoredExecution, StoredInstance, recording_of, stored_rows
 from workbench.recordings.replay import KeyDifference
+from workbench.recordings.stored import StoredExecution, StoredInstance, recording_of, stored_rows
 from workbench.runtime.errors import NondeterminismError
 from workbench.runtime.kv import Entry, Tables
 

@@ -2,9 +2,10 @@
 
 from workbench.recordings.checking import check
 from workbench.recordings.corpus_files import corpus
-from workbench.recordings.recording import RecordedExecution, Recording, recording_from_provider
+from workbench.recordings.recording import RecordedExecution, Recording
 from workbench.recordings.report import CheckReport, CheckRow
 from workbench.recordings.sources import Source, open_source
+from workbench.recordings.stored import recording_from_provider
 
 __all__ = [
     "CheckReport",

@@ -15,14 +15,8 @@ import msgspec
 
 from workbench.recordings.integrity import UNREADABLE, Damage, Row
 from workbench.recordings.recorded_code import RecordedCode
-from workbench.recordings.recording import (
-    RecordedExecution,
-    Recording,
-    StoredExecution,
-    StoredInstance,
-    recording_of,
-    stored_rows,
-)
+from workbench.recordings.recording import RecordedExecution, Recording
+from workbench.recordings.stored import StoredExecution, StoredInstance, recording_of, stored_rows
 from workbench.recordings.turns import first_events
 from workbench.runtime.errors import BadRecording, NoSuchFile, NotStorable, UnreadableFile
 from workbench.runtime.kv import Entry, KVModel, Table, Tables

@@ -7,23 +7,18 @@ Nothing is written and no activity runs.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 
+from workbench.recordings.dry_run import Finding, Findings, dry_run
+from workbench.recordings.fresh_process import dry_run_in_fresh_process
 from workbench.recordings.observed_calls import Call, Hazard, Watch, state_of
-from workbench.recordings.sent_code import CannotBeSent, SentCode, receive, send
-from workbench.recordings.tracing import exact_turns, trace_execution
-from workbench.runtime.dialect import dialect_of
+from workbench.recordings.sent_code import CannotBeSent, send
 from workbench.runtime.execution import Code
-from workbench.runtime.lines import Line, describe_line, user_line
-from workbench.runtime.turn import Turn, TurnSetting
+from workbench.runtime.lines import describe_line
 from workbench.runtime.watchdog import DEADLINE_MS
 from workbench.showing import Shown
 
@@ -35,8 +30,6 @@ RUNS_BY_CHANCE: Final = 8
 """How often code that asks for chance is run again, from another seed each time, to see whether it matters."""
 HASH_SEEDS: Final = ("1", "2")
 """Two fresh processes: what they do differently is the order of a set, or of `hash`."""
-_STARTING_MS: Final = 30_000
-"""How long a fresh process may take to start and import, on top of the deadline for the code, ms."""
 
 
 class Parting(msgspec.Struct, frozen=True):
@@ -62,26 +55,6 @@ class Impurity(msgspec.Struct, frozen=True, kw_only=True):
     proven: bool = True
     parting: Parting | None = None
     values: tuple[str, str] | None = None
-
-
-class Finding(msgspec.Struct, frozen=True, eq=False):
-    """One thing that a run does otherwise than the record: where (`execution.turn.operation`), what, and the line.
-
-    The line in words is left out when two are compared: in a fresh process the code may stand in another file.
-    """
-
-    address: str
-    now: str
-    place: str | None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Finding) and (self.address, self.now) == (other.address, other.now)
-
-    def __hash__(self) -> int:
-        return hash((self.address, self.now))
-
-
-Findings = tuple[Finding, ...]
 
 
 class Purity(Shown, msgspec.Struct, frozen=True, kw_only=True):
@@ -127,7 +100,7 @@ def check_purity(
     if fresh:
         try:
             sent = send(code)
-            elsewhere = [_in_fresh_process(recording, sent, seed, deadline_ms) for seed in HASH_SEEDS]
+            elsewhere = [dry_run_in_fresh_process(recording, sent, seed, deadline_ms) for seed in HASH_SEEDS]
         except CannotBeSent as error:
             reason = str(error)
     return Purity(
@@ -153,52 +126,6 @@ def _by_chance(recording: Recording, code: Code, deadline_ms: int | None, first:
                 return
     finally:
         random.setstate(state)
-
-
-def dry_run(recording: Recording, code: Code, deadline_ms: int | None = DEADLINE_MS) -> Findings:
-    """What the code does otherwise than the record, up to the first operation that is another one."""
-    found: list[Finding] = []
-    dialect = dialect_of(recording.writer)
-    for execution in recording.executions:
-        if execution.damage or execution.kv_snapshot is None:
-            break
-        setting = TurnSetting(
-            instance_id=recording.instance_id,
-            orchestration=recording.orchestration,
-            execution_id=execution.execution_id,
-            kv_model=recording.kv_model,
-            limits=recording.limits,
-            start=execution.kv_snapshot,
-            inferred=execution.turns_inferred,
-        )
-        recorded = exact_turns(code, setting, execution.history, execution.soft_boundaries, dialect, deadline_ms)
-        turns = trace_execution(code, setting, recorded, dialect, False, deadline_ms)
-        found += [each for turn in turns for each in _findings(turn)]
-        if turns and (turns[-1].divergence is not None or turns[-1].stopped is not None):
-            break
-    return tuple(found)
-
-
-def _findings(turn: Turn) -> Iterator[Finding]:
-    for strict in turn.strict_differences:
-        yield Finding(turn.address, f"{strict.what} {strict.now}", _place(user_line(strict.chain)))
-    divergence = turn.divergence
-    if divergence is not None:
-        now = divergence.now
-        did = divergence.ending or "nothing: the code waits"
-        if now is not None:
-            values = [str(value) for value in (now.fields() | now.extra).values() if value is not None]
-            did = " ".join([now.kind, *values])
-        yield Finding(divergence.address, did, _place(user_line(divergence.chain)))
-    if turn.outcome_difference is not None:
-        ending = turn.outcome_difference
-        yield Finding(turn.address, f"{ending.now_status} {ending.now_output}", None)
-    if turn.stopped is not None:
-        yield Finding(turn.address, "did not come back", None)
-
-
-def _place(line: Line | None) -> str | None:
-    return None if line is None else describe_line(line)
 
 
 _Changed = list[tuple[str, tuple[str, str]]]
@@ -251,60 +178,3 @@ def _parting(whose: str, one: Findings, other: Findings) -> tuple[str | None, Pa
 
 def _told(finding: Finding | None) -> str:
     return "as recorded" if finding is None else finding.now
-
-
-# The fresh process.
-
-
-class _Order(msgspec.Struct):
-    """What a fresh process is asked for."""
-
-    code: SentCode
-    recording: str
-    path: list[str]
-    deadline_ms: int | None
-
-
-class _Answer(msgspec.Struct):
-    findings: Findings = ()
-    error: str | None = None
-
-
-def _in_fresh_process(recording: Recording, sent: SentCode, seed: str, deadline_ms: int | None) -> Findings:
-    order = msgspec.json.encode(_Order(sent, recording.to_json(), sys.path, deadline_ms))
-    turns = recording.turn_count + 1
-    patience = None if deadline_ms is None else (_STARTING_MS + deadline_ms * min(turns, 3)) / 1000
-    command = [sys.executable, "-m", "workbench.recordings.purity"]
-    environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    try:
-        done = subprocess.run(  # noqa: S603 (this very interpreter)
-            command, input=order, capture_output=True, env=environment, check=False, timeout=patience
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise CannotBeSent(f"the fresh process gave no answer ({type(error).__name__})") from error
-    try:
-        answer = msgspec.json.decode(done.stdout, type=_Answer)
-    except msgspec.DecodeError:
-        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
-        raise CannotBeSent(f"the fresh process failed: {last[0]}") from None
-    if answer.error is not None:
-        raise CannotBeSent(answer.error)
-    return answer.findings
-
-
-def answer_order(order: bytes) -> bytes:
-    """In the fresh process: run the code of an order once; what it prints goes to stderr."""
-    from workbench.recordings.recording import Recording
-
-    asked = msgspec.json.decode(order, type=_Order)
-    with contextlib.redirect_stdout(sys.stderr):
-        try:
-            code = receive(asked.code)
-        except BaseException as error:  # noqa: BLE001 (the user's module may raise anything when it is imported)
-            failed = f"it cannot be made again there: {type(error).__name__}: {error}"
-            return msgspec.json.encode(_Answer(error=failed))
-        return msgspec.json.encode(_Answer(dry_run(Recording.from_json(asked.recording), code, asked.deadline_ms)))
-
-
-if __name__ == "__main__":
-    sys.stdout.buffer.write(answer_order(sys.stdin.buffer.read()))

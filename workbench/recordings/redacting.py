@@ -10,14 +10,8 @@ import msgspec
 
 from workbench.recordings.integrity import Row
 from workbench.recordings.recorded_code import RecordedCode
-from workbench.recordings.recording import (
-    RecordedExecution,
-    Recording,
-    StoredExecution,
-    StoredInstance,
-    recording_of,
-    stored_rows,
-)
+from workbench.recordings.recording import RecordedExecution, Recording
+from workbench.recordings.stored import StoredExecution, StoredInstance, recording_of, stored_rows
 from workbench.runtime import events as ev
 from workbench.runtime.kv import Entry, Table, Tables
 

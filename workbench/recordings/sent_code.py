@@ -8,6 +8,7 @@ is pickled.
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import sys
 import textwrap
@@ -18,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from workbench.recordings.modules import load_module
 from workbench.recordings.observed_calls import names_of
 
 MAIN = "__main__"
@@ -61,10 +63,6 @@ def receive(sent: SentCode) -> Callable[..., Any]:
 
 
 def _module(name: str, file: str | None) -> types.ModuleType:
-    import importlib
-
-    from workbench.recordings.code_files import load_module
-
     try:
         return importlib.import_module(name)
     except ImportError:

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from tests.cases.edited import fresh
 from workbench import Client, DuckDBProvider, Limits, ManualClock
-from workbench.recordings.recording import recording_from_provider
 from workbench.recordings.replay import Replay
+from workbench.recordings.stored import recording_from_provider
 from workbench.runtime import events as ev
 from workbench.runtime.activities import ActivityRunner
 from workbench.runtime.dispatcher import Dispatcher

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from workbench.recordings.integrity import Row
-from workbench.recordings.recording import UNKNOWN_STATUS, Recording, StoredExecution, StoredInstance, recording_of
+from workbench.recordings.recording import Recording
 from workbench.recordings.sources.query_views import sqlite_views
 from workbench.recordings.sources.source import InstanceRow, Source
 from workbench.recordings.sources.sqlite_connection import SQLiteReader, run_query
+from workbench.recordings.stored import UNKNOWN_STATUS, StoredExecution, StoredInstance, recording_of
 from workbench.runtime.errors import NoHistory, UnknownInstance, UnreadableFile
 from workbench.runtime.kv import DELTA, PER_TURN, Entry, Tables
 from workbench.runtime.limits import Limits

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from workbench.recordings import envelope
-from workbench.recordings.recording import Recording, stored_rows
+from workbench.recordings.recording import Recording
 from workbench.recordings.sources.query_views import sqlite_views
 from workbench.recordings.sources.source import InstanceRow, Source
 from workbench.recordings.sources.sqlite_connection import run_query
+from workbench.recordings.stored import stored_rows
 from workbench.runtime.errors import UnknownInstance
 
 _TABLES: Final = """

@@ -11,15 +11,10 @@ from typing import Any, ClassVar, Final
 import duckdb
 
 from workbench.recordings.integrity import Row
-from workbench.recordings.recording import (
-    UNKNOWN_STATUS,
-    Recording,
-    StoredExecution,
-    StoredInstance,
-    recording_of,
-)
+from workbench.recordings.recording import Recording
 from workbench.recordings.sources.query_views import duckdb_views
 from workbench.recordings.sources.source import InstanceRow, Source
+from workbench.recordings.stored import UNKNOWN_STATUS, StoredExecution, StoredInstance, recording_of
 from workbench.runtime.errors import NoHistory, StoreError, StoreTooNew, UnknownInstance, UnreadableFile
 from workbench.runtime.kv import Entry, KVModel, Tables
 from workbench.runtime.limits import Limits
