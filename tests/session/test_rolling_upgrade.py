@@ -10,7 +10,7 @@ import pytest
 
 from workbench import Workbench
 from workbench.store import DuckDBProvider
-from workbench.store.opening import _connect
+from workbench.store.connecting import connect
 from workbench.store.versions import schema_sql
 
 Orchestration = Callable[[Any, Any], Any]
@@ -58,7 +58,7 @@ def old_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def _back_to_version_1(path: Path) -> None:
-    connection = _connect(path, read_only=False)
+    connection = connect(path, read_only=False)
     rows = connection.execute("SELECT instance_id, key, value, execution_id FROM kv_store").fetchall()
     connection.execute("DROP TABLE kv_store")
     statements = [each for each in schema_sql(1).split(";") if "kv_store" in each]

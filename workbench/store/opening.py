@@ -7,7 +7,6 @@ to close it releases the file.
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,25 +17,16 @@ import duckdb
 from workbench.runtime.errors import (
     NoHistory,
     NotADatabase,
-    NotAStore,
     StatementRefused,
     StoreError,
-    StoreLocked,
     StoreOpenWithOtherSettings,
 )
 from workbench.runtime.interrupts import held_back
 from workbench.runtime.kv import DELTA, KVModel
+from workbench.store.connecting import CONFIG, connect, connected_read_only
 from workbench.store.database import Cursor, Database, file_identity
 from workbench.store.healing import Healing, heal
 from workbench.store.versions import NEWEST_OF, migrate, model_of, version_to_open
-
-# DuckDB would fetch an extension from the net for a file that looks like another database, and fold a log into its file
-# in the middle of a commit.
-_CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "checkpoint_threshold": "1TB",
-}
 
 _open: dict[Path, Database] = {}
 _registry_lock = threading.RLock()
@@ -45,7 +35,7 @@ _registry_lock = threading.RLock()
 def open_memory(kv_model: KVModel | None) -> Database:
     """A database in memory that nobody else can open."""
     model = kv_model or DELTA
-    root = duckdb.connect(":memory:", config=_CONFIG)
+    root = duckdb.connect(":memory:", config=CONFIG)
     migrate(root, 0, NEWEST_OF[model])
     database = Database(root, model)
     database.users = 1
@@ -97,12 +87,9 @@ def reading_file(path: str | Path) -> Iterator[Cursor]:
         with database.reading() as cursor:
             yield cursor
         return
-    connection = _connect(resolved, read_only=True)
-    try:
+    with connected_read_only(resolved) as connection:
         schema_version(connection, resolved)
         yield connection
-    finally:
-        connection.close()
 
 
 def is_open_here(path: str | Path) -> bool:
@@ -148,13 +135,10 @@ def _open_first(path: Path, kv_model: KVModel | None, heals: bool) -> Database:
     if not path.exists():
         _create(path, kv_model or DELTA)
     # Looked at read-only first: a file that is refused must not even have its write-ahead log folded in.
-    connection = _connect(path, read_only=True)
-    try:
+    with connected_read_only(path) as connection:
         version = schema_version(connection, path)
         target = version_to_open(path, version, kv_model)
-    finally:
-        connection.close()
-    root = _connect(path, read_only=False)
+    root = connect(path)
     try:
         healing = _prepare(root, version, target, heals)
     except duckdb.Error as error:
@@ -163,7 +147,7 @@ def _open_first(path: Path, kv_model: KVModel | None, heals: bool) -> Database:
     except BaseException:
         root.close()
         raise
-    return Database(root, model_of(target), path, healing, lambda: _connect(path, read_only=False))
+    return Database(root, model_of(target), path, healing, lambda: connect(path))
 
 
 def _prepare(root: Cursor, version: int, target: int, heals: bool) -> Healing:
@@ -186,7 +170,7 @@ def _create(path: Path, kv_model: KVModel) -> None:
     unfinished = path.with_name(f"unfinished-{os.getpid()}.duckdb")
     try:
         unfinished.unlink(missing_ok=True)
-        with duckdb.connect(str(unfinished), config=_CONFIG) as root:
+        with duckdb.connect(str(unfinished), config=CONFIG) as root:
             migrate(root, 0, NEWEST_OF[kv_model])
         _give_name(unfinished, path)
     except (duckdb.Error, OSError) as error:
@@ -204,42 +188,3 @@ def _give_name(unfinished: Path, path: Path) -> None:
         return
     except OSError:  # a file system without hard links
         unfinished.rename(path)
-
-
-def _connect(path: Path, *, read_only: bool) -> Cursor:
-    try:
-        return duckdb.connect(str(path), read_only=read_only, config=_CONFIG)
-    except duckdb.Error as error:
-        raise _opening_error(path, error) from error
-
-
-_HELD_BY = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
-
-
-def _opening_error(path: Path, error: duckdb.Error) -> StoreError:
-    text = str(error)
-    held = _HELD_BY.search(text)
-    if held is not None:
-        return StoreLocked(path, f"{Path(held['program']).name} (process {held['pid']})")
-    if "Could not set lock" in text:
-        return StoreLocked(path, "another process")
-    if isinstance(error, duckdb.ConnectionException):
-        return StoreError(f"{path.name} is open in this process through duckdb itself; close that connection first")
-    if isinstance(error, duckdb.PermissionException) or "Permission denied" in text:
-        return StoreError(f"{path.name} cannot be opened: permission denied; open a copy of the file")
-    other = _other_format(path)
-    if other is not None:
-        return NotAStore(path, other)
-    return NotADatabase(path, text.splitlines()[0].replace(str(path), path.name))
-
-
-def _other_format(path: Path) -> str | None:
-    """What else a file is that can be looked at, by how it begins."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(64)
-    except OSError:
-        return None
-    if head.startswith(b"SQLite format 3\x00"):
-        return "a SQLite database"
-    return "a JSON file" if head.lstrip().startswith(b"{") else None
