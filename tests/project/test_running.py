@@ -35,9 +35,8 @@ def run_script(folder: Path, failing: str) -> tuple[int, list[str], str]:
 def test_everything_is_run_in_order_and_said(tmp_path: Path) -> None:
     code, calls, said = run_script(tmp_path, failing="nothing")
     assert code == 0
-    assert (
-        " ".join(call.split()[0] for call in calls) == "ruff ruff mypy lint-imports pytest pytest pytest python pytest"
-    )
+    tools = "ruff ruff mypy lint-imports pytest python pytest pytest python pytest"
+    assert " ".join(call.split()[0] for call in calls) == tools
     assert re.findall(r"^== (?!ok)(.+)", said, re.M) == calls
 
 
