@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 TESTS = (
     "tests/faults/test_duckdb_version.py",
     "tests/faults/test_commits.py",
+    "tests/faults/test_load.py",
     "tests/session/test_rolling_upgrade.py",
     *(f"tests/store/test_{name}.py" for name in ("migration", "opening", "threads")),
 )
