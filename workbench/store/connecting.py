@@ -6,7 +6,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import duckdb
@@ -34,17 +34,16 @@ def connect(path: Path, *, read_only: bool = False) -> Cursor:
 @contextmanager
 def connected_read_only(path: Path) -> Iterator[Cursor]:
     """A connection that changes neither the file nor its log; raises what `connect` does."""
-    with tempfile.TemporaryDirectory() as folder:
+    with ExitStack() as stack:
         try:
             connection = connect(path, read_only=True)
         except NotADatabase as error:
             if "replaying WAL" not in str(error):
                 raise
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
             connection = connect(_copied(path, Path(folder)))  # DuckDB 1 reads no log of a migration without writing
-        try:
-            yield connection
-        finally:
-            connection.close()
+        stack.callback(connection.close)
+        yield connection
 
 
 def _copied(path: Path, folder: Path) -> Path:
