@@ -282,8 +282,8 @@ class Run(Steppable):
 
     def _elsewhere(self, instance_id: str) -> Stepping:
         provider = self._desk.provider
-        if provider.instance(instance_id) is None and not provider.pending_messages(instance_id):
-            raise UnknownInstance(instance_id, tuple(known.instance_id for known in provider.instances()))
+        if not provider.is_known(instance_id):
+            raise UnknownInstance(instance_id, provider.known_instances())
         return Run(self._desk, instance_id).stepping()
 
     def _with_locals(self, address: str) -> Turn:

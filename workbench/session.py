@@ -18,7 +18,6 @@ from workbench.recordings.report import CheckReport
 from workbench.recordings.stored import recording_from_provider
 from workbench.run import Desk, Run
 from workbench.runtime import kv, payload
-from workbench.runtime import messages as ms
 from workbench.runtime.activities import ActivityRunner
 from workbench.runtime.client import Client
 from workbench.runtime.clock import MANUAL_START_MS, Clock, ManualClock
@@ -226,7 +225,7 @@ class Workbench:
             self.registry.orchestration(name, version)
         payload.dump(f"the input of {name!r}", input)  # refused before an old instance is deleted
         instance_id = payload.storable("an instance id", instance_id or self._free_id(name.lower()))
-        if self._exists(instance_id):
+        if self.provider.is_known(instance_id):
             if not replace:
                 raise InstanceExists(instance_id)
             self.provider.delete_instance(instance_id, force=True)
@@ -238,22 +237,13 @@ class Workbench:
     def run(self, instance_id: str) -> Run:
         """The run of an instance that exists. Raises `UnknownInstance`."""
         instance_id = payload.storable("an instance id", instance_id)
-        if not self._exists(instance_id):
-            _, begun = self.provider.query("SELECT instance_id FROM instances ORDER BY created_at_ms, instance_id")
-            _, waiting = self.provider.query(
-                "SELECT instance_id FROM orchestrator_queue WHERE kind = 'StartOrchestration' ORDER BY id"
-            )
-            raise UnknownInstance(instance_id, tuple(dict.fromkeys(str(row[0]) for row in (*begun, *waiting))))
+        if not self.provider.is_known(instance_id):
+            raise UnknownInstance(instance_id, self.provider.known_instances())
         return Run(self._desk, instance_id)
-
-    def _exists(self, instance_id: str) -> bool:
-        if self.provider.instance(instance_id) is not None:
-            return True
-        return any(isinstance(each, ms.StartOrchestration) for each in self.provider.pending_messages(instance_id))
 
     def _free_id(self, stem: str) -> str:
         number = 1
-        while self._exists(f"{stem}-{number}"):
+        while self.provider.is_known(f"{stem}-{number}"):
             number += 1
         return f"{stem}-{number}"
 
@@ -365,7 +355,7 @@ def _open(
         state = _shared.get(key) if key != IN_MEMORY else None
         if state is None:
             provider = DuckDBProvider(path, kv_model)
-            start_ms = max(MANUAL_START_MS, _largest_time(provider))
+            start_ms = max(MANUAL_START_MS, provider.latest_ms() or 0)
             own_clock = clock or ManualClock(start_ms)
             keeps = warm and provider.kv_model != kv.PER_TURN
             parked = WarmExecutions() if keeps else None
@@ -381,11 +371,3 @@ def _open(
                     raise StoreOpenWithOtherSettings(path, name, there[name], here)
         state.handles += 1
         return state
-
-
-def _largest_time(provider: DuckDBProvider) -> int:
-    _, rows = provider.query(
-        "SELECT max(updated_at_ms) FROM instances UNION ALL SELECT max(enqueued_at_ms) FROM orchestrator_queue"
-        " UNION ALL SELECT max(enqueued_at_ms) FROM worker_queue"
-    )
-    return max(int(row[0] or 0) for row in rows)

@@ -93,15 +93,11 @@ class Client:
         self._provider.enqueue([message], self._clock.now_ms())
 
     def _is_known(self, instance_id: str) -> bool:
-        payload.storable("an instance id", instance_id)
-        if self._provider.instance(instance_id) is not None:
-            return True
-        return any(isinstance(each, ms.StartOrchestration) for each in self._provider.pending_messages(instance_id))
+        return self._provider.is_known(payload.storable("an instance id", instance_id))
 
     def _check_known(self, instance_id: str) -> None:
         if not self._is_known(instance_id):
-            known = tuple(info.instance_id for info in self._provider.instances())
-            raise UnknownInstance(instance_id, known)
+            raise UnknownInstance(instance_id, self._provider.known_instances())
 
     # Status.
 

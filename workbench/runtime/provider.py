@@ -12,7 +12,7 @@ import msgspec
 
 from workbench.runtime.events import Event
 from workbench.runtime.kv import Entry, KVModel, Tables
-from workbench.runtime.messages import ActivityExecute, ContinueAsNew, Message
+from workbench.runtime.messages import ActivityExecute, ContinueAsNew, Message, StartOrchestration
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -217,6 +217,16 @@ class Provider:
     def instance(self, instance_id: str) -> InstanceInfo | None:
         """One instance, or None."""
         raise NotImplementedError
+
+    def is_known(self, instance_id: str) -> bool:
+        """Whether an instance has begun, or a message that begins it waits."""
+        if self.instance(instance_id) is not None:
+            return True
+        return any(isinstance(each, StartOrchestration) for each in self.pending_messages(instance_id))
+
+    def known_instances(self) -> tuple[str, ...]:
+        """The ids of all instances, oldest first; a store may name those that wait to begin behind them."""
+        return tuple(info.instance_id for info in self.instances())
 
     def executions(self, instance_id: str) -> list[ExecutionInfo]:
         """The executions that are still stored, in order; empty for an unknown instance."""

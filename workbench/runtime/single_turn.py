@@ -114,8 +114,8 @@ class SingleTurn:
     def _check_unfinished(self, instance_id: str) -> None:
         info = self._provider.instance(instance_id)
         if info is None:
-            if not self._provider.pending_messages(instance_id):
-                raise UnknownInstance(instance_id, tuple(each.instance_id for each in self._provider.instances()))
+            if not self._provider.is_known(instance_id):
+                raise UnknownInstance(instance_id, self._provider.known_instances())
         elif info.status in FINISHED:
             raise InstanceFinished(instance_id, info.status)
 

@@ -158,7 +158,7 @@ class Database:
             with self._cursor() as cursor:
                 cursor.execute("CHECKPOINT")
             self._fold_at_bytes = LOG_BYTES
-        except duckdb.Error as error:
+        except (duckdb.Error, StoreError) as error:  # what was committed stays so
             self._is_broken |= isinstance(error, duckdb.FatalException)
             self._fold_at_bytes = size + LOG_BYTES
             log.warning("the log of %s could not be folded in and stays beside it: %s", self.name, self._reason(error))

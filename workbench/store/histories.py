@@ -12,6 +12,7 @@ from workbench.runtime.events import STARTED, Event, decode_event
 from workbench.runtime.provider import Claim, ExecutionInfo, History, InstanceInfo, Loaded
 from workbench.store.database import Cursor, columns
 from workbench.store.kv import KVTables
+from workbench.store.queues import START
 
 MISSING = "missing"
 
@@ -83,6 +84,18 @@ def instance_info(cursor: Cursor, instance_id: str) -> InstanceInfo | None:
     return None if row is None else InstanceInfo(*row)
 
 
+def is_known(cursor: Cursor, instance_id: str) -> bool:
+    """Whether an instance has begun, or a message that begins it waits."""
+    return cursor.execute(_IS_KNOWN, [instance_id, instance_id, START]).fetchone() is not None
+
+
+def known_ids(cursor: Cursor) -> tuple[str, ...]:
+    """The ids of all instances in the order of their first commit, then of those that wait to begin."""
+    begun = cursor.execute("SELECT instance_id FROM instances ORDER BY created_order").fetchall()
+    waiting = cursor.execute(_STARTS, [START]).fetchall()
+    return tuple(dict.fromkeys(instance_id for (instance_id,) in begun + waiting))
+
+
 def execution_infos(cursor: Cursor, instance_id: str) -> list[ExecutionInfo]:
     """The stored executions of an instance, in order."""
     return [ExecutionInfo(*row) for row in cursor.execute(_EXECUTIONS, {"instance_id": instance_id}).fetchall()]
@@ -112,6 +125,14 @@ JOIN executions ON executions.instance_id = instances.instance_id AND execution_
 _INSTANCES = _INSTANCE_ROWS + "ORDER BY created_order"
 
 _INSTANCE = _INSTANCE_ROWS + "WHERE instances.instance_id = ?"
+
+_IS_KNOWN = """
+SELECT 1 FROM instances WHERE instance_id = ?
+UNION ALL
+SELECT 1 FROM orchestrator_queue WHERE instance_id = ? AND kind = ? AND problem IS NULL
+"""
+
+_STARTS = "SELECT instance_id FROM orchestrator_queue WHERE kind = ? AND problem IS NULL ORDER BY id"
 
 _EXECUTIONS = """
 SELECT execution_id, status, output, started_at_ms, completed_at_ms, count(event_id), coalesce(max(turn), 0)

@@ -198,6 +198,16 @@ class DuckDBProvider(Provider):
         with self._store.reading() as cursor:
             return histories.instance_info(cursor, instance_id)
 
+    def is_known(self, instance_id: str) -> bool:
+        """Whether an instance has begun, or a message that begins it waits."""
+        with self._store.reading() as cursor:
+            return histories.is_known(cursor, instance_id)
+
+    def known_instances(self) -> tuple[str, ...]:
+        """The ids of all instances, oldest first, then of those that wait to begin."""
+        with self._store.reading() as cursor:
+            return histories.known_ids(cursor)
+
     def executions(self, instance_id: str) -> list[ExecutionInfo]:
         """The executions that are still stored, in order; empty for an unknown instance."""
         with self._store.reading() as cursor:
