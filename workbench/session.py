@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import threading
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
-
-import msgspec
 
 from workbench.recordings.checking import check_each
 from workbench.recordings.report import CheckReport
@@ -20,25 +16,23 @@ from workbench.run import Desk, Run
 from workbench.runtime import kv, payload
 from workbench.runtime.activities import ActivityRunner
 from workbench.runtime.client import Client
-from workbench.runtime.clock import MANUAL_START_MS, Clock, ManualClock
+from workbench.runtime.clock import Clock
 from workbench.runtime.dispatcher import Dispatcher
 from workbench.runtime.errors import (
     InstanceExists,
     InstanceWaiting,
-    StoreOpenWithOtherSettings,
     UnknownActivity,
     UnknownInstance,
     UnknownOrchestration,
 )
 from workbench.runtime.interrupts import held_back
 from workbench.runtime.limits import Limits
-from workbench.runtime.registry import DEFAULT_VERSION, Registry
+from workbench.runtime.registry import DEFAULT_VERSION
 from workbench.runtime.runtime import Runtime
 from workbench.runtime.single_turn import SingleTurn
 from workbench.runtime.trace import TracedExecution
 from workbench.runtime.turn import Turn
-from workbench.runtime.warm import WarmExecutions
-from workbench.store import DuckDBProvider
+from workbench.sharing import IN_MEMORY, give_back, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,22 +40,6 @@ if TYPE_CHECKING:
     from workbench.panels.poisoning import PoisoningPanel
 
 F = TypeVar("F", bound=Callable[..., Any])
-IN_MEMORY = ":memory:"
-
-
-class _Shared(msgspec.Struct):
-    """What all handles on one file of this process have in common."""
-
-    provider: DuckDBProvider
-    registry: Registry
-    clock: Clock
-    limits: Limits
-    turn_lock: AbstractContextManager[object]
-    warm: bool = False
-    parked: WarmExecutions | None = None
-    """Executions between turns made by hand; the runtime has its own."""
-    handles: int = 0
-    runtime: Runtime | None = None
 
 
 class Started(NamedTuple):
@@ -71,8 +49,6 @@ class Started(NamedTuple):
     run: Run
 
 
-_shared: dict[str, _Shared] = {}
-_shared_lock = threading.RLock()
 _numbers = itertools.count(1)
 _open_handles: weakref.WeakValueDictionary[int, Workbench] = weakref.WeakValueDictionary()
 
@@ -116,8 +92,7 @@ class Workbench:
         clock: Clock | None = None,
         warm: bool | None = None,
     ) -> None:
-        self._key = IN_MEMORY if str(path) == IN_MEMORY else str(Path(path).resolve())
-        self._state = _open(self._key, path, kv_model, limits, clock, warm)
+        self._state = share(path, kv_model, limits, clock, warm)
         self._closed = False
         self._number = next(_numbers)
         _open_handles[self._number] = self
@@ -320,17 +295,10 @@ class Workbench:
         """Give the store back; the last handle on a file releases it."""
         if self._closed:
             return
-        with held_back(), _shared_lock:
+        with held_back():
             self._closed = True
             _open_handles.pop(self._number, None)
-            self._state.handles -= 1
-            if self._state.handles == 0:
-                if self._state.runtime is not None:
-                    self._state.runtime.shutdown()
-                _shared.pop(self._key, None)
-                if self._state.parked is not None:
-                    self._state.parked.drop()
-                self._state.provider.close()
+            give_back(self._state)
 
     def __enter__(self) -> Workbench:
         return self
@@ -339,35 +307,5 @@ class Workbench:
         self.close()
 
     def __repr__(self) -> str:
-        name = IN_MEMORY if self._key == IN_MEMORY else Path(self._key).name
+        name = IN_MEMORY if self._state.key == IN_MEMORY else Path(self._state.key).name
         return f"Workbench({name!r}, kv_model={self.kv_model!r})"
-
-
-def _open(
-    key: str,
-    path: str | Path,
-    kv_model: kv.KVModel | None,
-    limits: Limits | None,
-    clock: Clock | None,
-    warm: bool | None,
-) -> _Shared:
-    with held_back(), _shared_lock:
-        state = _shared.get(key) if key != IN_MEMORY else None
-        if state is None:
-            provider = DuckDBProvider(path, kv_model)
-            start_ms = max(MANUAL_START_MS, provider.latest_ms() or 0)
-            own_clock = clock or ManualClock(start_ms)
-            keeps = warm and provider.kv_model != kv.PER_TURN
-            parked = WarmExecutions() if keeps else None
-            state = _Shared(provider, Registry(), own_clock, limits or Limits(), threading.RLock(), bool(warm), parked)
-            if key != IN_MEMORY:
-                _shared[key] = state
-        else:
-            asked = {"kv_model": kv_model, "limits": limits, "clock": clock, "warm": warm}
-            there = {name: getattr(state, name) for name in asked if name != "kv_model"}
-            there["kv_model"] = state.provider.kv_model
-            for name, here in asked.items():
-                if here is not None and here != there[name]:
-                    raise StoreOpenWithOtherSettings(path, name, there[name], here)
-        state.handles += 1
-        return state

@@ -11,8 +11,8 @@ from msgspec import UNSET
 
 from workbench.runtime import messages as ms
 from workbench.runtime import payload
+from workbench.runtime.arguments import decode_kv
 from workbench.runtime.clock import Clock, SystemClock
-from workbench.runtime.context import decode_kv
 from workbench.runtime.errors import InstanceExists, InstanceFinished, InstanceNotFailed, UnknownInstance
 from workbench.runtime.poison import UNKNOWN_VERSION
 from workbench.runtime.provider import ExecutionInfo, InstanceInfo, Provider

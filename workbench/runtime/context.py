@@ -1,20 +1,19 @@
 """What orchestration code may call. Same names, arguments and JSON as duroxide's SDK, plus typed KV and more.
 
 Calls that return a task schedule nothing until the task is yielded (or awaited). The others act at once: a KV or
-status write is compared with the history, or recorded, at the call.
+status write is compared with the history, or recorded, at the call. It is one class, as code that is written for the
+SDK finds every name on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, TypeVar, overload
-
-import msgspec
 
 from workbench.runtime import events as ev
 from workbench.runtime import payload
 from workbench.runtime.actions import Action
-from workbench.runtime.errors import InvalidTask, KVDecodeError
+from workbench.runtime.arguments import converter_to, decode_kv, input_text, stored_text, whole_number
+from workbench.runtime.errors import InvalidTask
 from workbench.runtime.journal import Journal
 from workbench.runtime.key_values import FROM_SNAPSHOT, KeyValues
 from workbench.runtime.tasks import (
@@ -35,6 +34,7 @@ from workbench.runtime.tasks import (
 )
 
 T = TypeVar("T")
+_Task = TypeVar("_Task", bound=Task)
 _CLEAR_ALL = Action((ev.KV_ALL_CLEARED,))
 LONGEST_DELAY_MS = 2**53
 """Far beyond any clock, and still a number that every store and every JSON reader takes."""
@@ -89,7 +89,7 @@ class OrchestrationContext:
 
         With `result_type` the result is checked and converted (`msgspec.convert`), else it is plain JSON.
         """
-        return self._made(ActivityTask(name, _raw(name, input), None, _converter(result_type)))
+        return self._made(ActivityTask(name, input_text(name, input), None, converter_to(result_type)))
 
     def schedule_activity_on_session_typed(
         self,
@@ -98,7 +98,7 @@ class OrchestrationContext:
         session_id: str | None = None,
     ) -> ActivityTask:
         """`schedule_activity_typed` on a session."""
-        return self._made(ActivityTask(name, _raw(name, input), session_id))
+        return self._made(ActivityTask(name, input_text(name, input), session_id))
 
     def schedule_activity_with_retry(self, name: str, input: object, retry: dict[str, Any]) -> RetryTask:  # noqa: A002
         """Run an activity again when it fails.
@@ -127,7 +127,7 @@ class OrchestrationContext:
         retry: dict[str, Any] | None = None,
     ) -> RetryTask:
         """`schedule_activity_with_retry` that passes a text `input` as it is."""
-        return self._retry(ActivityTask(name, _raw(name, input)), retry or {})
+        return self._retry(ActivityTask(name, input_text(name, input)), retry or {})
 
     def schedule_activity_with_retry_on_session_typed(
         self,
@@ -137,14 +137,14 @@ class OrchestrationContext:
         session_id: str | None = None,
     ) -> RetryTask:
         """`schedule_activity_with_retry_typed` on a session."""
-        return self._retry(ActivityTask(name, _raw(name, input), session_id), retry or {})
+        return self._retry(ActivityTask(name, input_text(name, input), session_id), retry or {})
 
     def _retry(self, activity: ActivityTask, retry: dict[str, Any]) -> RetryTask:
-        attempts = _whole("max_attempts", retry.get("max_attempts", retry.get("maxAttempts", 3)), 1)
+        attempts = whole_number("max_attempts", retry.get("max_attempts", retry.get("maxAttempts", 3)), 1)
         timeouts = []
         for name, camel in (("timeout_ms", "timeoutMs"), ("total_timeout_ms", "totalTimeoutMs")):
             value = retry.get(name, retry.get(camel))
-            timeouts.append(None if value is None else _whole(name, value, 0, LONGEST_DELAY_MS))
+            timeouts.append(None if value is None else whole_number(name, value, 0, LONGEST_DELAY_MS))
         backoff = retry.get("backoff")
         if backoff is not None and not isinstance(backoff, str):
             raise InvalidTask(f"backoff is a text such as 'fixed', not {type(backoff).__name__} {backoff!r}")
@@ -154,7 +154,7 @@ class OrchestrationContext:
 
     def schedule_timer(self, delay_ms: int) -> TimerTask:
         """Wake up after `delay_ms` milliseconds, a whole number from 0 up; yields None."""
-        return self._made(TimerTask(_whole("delay_ms", delay_ms, 0, LONGEST_DELAY_MS)))
+        return self._made(TimerTask(whole_number("delay_ms", delay_ms, 0, LONGEST_DELAY_MS)))
 
     def wait_for_event(self, name: str) -> EventTask:
         """Wait for an external event; one that arrived before this wait was recorded is lost."""
@@ -209,13 +209,13 @@ class OrchestrationContext:
         result_type: type | None = None,
     ) -> ChildTask:
         """Run a child orchestration; a text `input` is passed as it is."""
-        task = ChildTask(name, _raw(name, input))
-        task.convert = _converter(result_type)
+        task = ChildTask(name, input_text(name, input))
+        task.convert = converter_to(result_type)
         return self._made(task)
 
     def schedule_sub_orchestration_with_id_typed(self, name: str, instance_id: str, input: object = None) -> ChildTask:  # noqa: A002
         """`schedule_sub_orchestration_typed` under a given instance id."""
-        return self._made(ChildTask(name, _raw(name, input), instance_id))
+        return self._made(ChildTask(name, input_text(name, input), instance_id))
 
     def start_orchestration(self, name: str, instance_id: str, input: object = None) -> DetachedTask:  # noqa: A002
         """Start another orchestration and go on; yields None at once."""
@@ -234,7 +234,7 @@ class OrchestrationContext:
 
     def start_orchestration_typed(self, name: str, instance_id: str, input: object = None) -> DetachedTask:  # noqa: A002
         """Start another orchestration; a text `input` is passed as it is."""
-        return self._made(DetachedTask(name, _raw(name, input), instance_id))
+        return self._made(DetachedTask(name, input_text(name, input), instance_id))
 
     def start_orchestration_versioned_typed(
         self,
@@ -244,7 +244,7 @@ class OrchestrationContext:
         input: object = None,  # noqa: A002
     ) -> DetachedTask:
         """`start_orchestration_versioned` that passes a text `input` as it is."""
-        return self._made(DetachedTask(name, _raw(name, input), instance_id, version))
+        return self._made(DetachedTask(name, input_text(name, input), instance_id, version))
 
     def continue_as_new(self, input: object = None) -> ContinueAsNewTask:  # noqa: A002
         """End this execution and begin the next with another input; the code after the yield never runs."""
@@ -256,7 +256,7 @@ class OrchestrationContext:
 
     def continue_as_new_typed(self, input: object = None) -> ContinueAsNewTask:  # noqa: A002
         """Continue as new; a text `input` is passed as it is."""
-        return self._made(ContinueAsNewTask(_raw("continue_as_new", input)))
+        return self._made(ContinueAsNewTask(input_text("continue_as_new", input)))
 
     # Composites, identifiers, time.
 
@@ -288,7 +288,7 @@ class OrchestrationContext:
 
     def set_custom_status(self, status: str) -> None:
         """Set the status text that clients see; the last one of a turn wins."""
-        self._update_status(_as_text("a custom status", status))
+        self._update_status(stored_text("a custom status", status))
 
     def reset_custom_status(self) -> None:
         """Take the status text away."""
@@ -312,8 +312,8 @@ class OrchestrationContext:
         Key and value are taken as `str(…)`. Raises `NotStorable` for half a character, and `InvalidTask` for a task
         that was not yielded.
         """
-        key = _as_text("a key", key)
-        value = _as_text(f"the value of key {key!r}", value)
+        key = stored_text("a key", key)
+        value = stored_text(f"the value of key {key!r}", value)
         journal = self._journal
         if journal.enter():
             record = journal.match(Action((ev.KV_SET, key, value), {"last_updated_at_ms": journal.now_ms}))
@@ -389,7 +389,7 @@ class OrchestrationContext:
         A key's age is the recorded time of its write, so it is the same on every replay. Raises `InvalidTask` for a
         cutoff that is no whole number from 0 up.
         """
-        _whole("cutoff_ms", cutoff_ms, 0)
+        whole_number("cutoff_ms", cutoff_ms, 0)
         if not self._journal.enter():
             return 0
         pruned = [key for key in self._kv.keys() if self._is_older(key, cutoff_ms)]  # noqa: SIM118
@@ -457,43 +457,3 @@ def _shown(message: object) -> str:
         return str(message)
     except Exception as error:  # noqa: BLE001 (a text that cannot be had)
         return f"<no text: {type(error).__name__}>"
-
-
-_Task = TypeVar("_Task", bound=Task)
-
-
-def decode_kv(key: str, text: str, type: Any = None, opening: str = "") -> Any:  # noqa: A002
-    """A stored value as JSON, checked against `type` if given; raises `KVDecodeError`, its text after `opening`."""
-    try:
-        value = payload.load_strict(text)
-        return value if type is None else msgspec.convert(value, type)
-    except (ValueError, RecursionError) as error:
-        raise KVDecodeError(key, str(error), opening) from None
-
-
-def _whole(what: str, value: object, least: int, most: int | None = None) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
-        interval = f"from {least} up" if most is None else f"from {least} to {most}"
-        raise InvalidTask(f"{what} is a whole number {interval}, not {type(value).__name__} {value!r}")
-    return value
-
-
-def _raw(name: str, input_value: object) -> str:
-    if isinstance(input_value, str):
-        return payload.storable(f"the input of {name!r}", input_value)
-    return payload.dump(f"the input of {name!r}", input_value)
-
-
-def _converter(result_type: type | None) -> Callable[[Any], Any] | None:
-    if result_type is None:
-        return None
-    return lambda value: msgspec.convert(value, result_type)
-
-
-def _as_text(what: str, value: object) -> str:
-    """What is stored of a value that is meant to be text."""
-    if isinstance(value, Task):
-        raise InvalidTask(
-            f"{what} is a task that was not yielded, {value.describe()}: yield it, and store what it gives"
-        )
-    return payload.storable(what, str(value))

@@ -47,6 +47,8 @@
         ├── LockLost                           somebody else has the instance now
         └── BadRecording                       a JSON recording does not have the right form
 
+All are here, as this tree is read as a whole; none is more than its text.
+
 `ReplayStopped` is no error: it is how a turn that diverged leaves user code, and derives from `BaseException`
 so that `except Exception` in an orchestration does not eat it.
 """
