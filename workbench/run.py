@@ -4,42 +4,28 @@ from __future__ import annotations
 
 import bdb
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 
+from workbench.desk import Desk, as_first_made
 from workbench.recordings.debugging import parted_at
-from workbench.recordings.explain import explain
 from workbench.recordings.recorded_code import CodeLine, lines_of, operations_of, remember
 from workbench.recordings.recording import RecordedExecution, Recording
-from workbench.recordings.replay import Replay, replay
-from workbench.recordings.stored import recording_from_provider
-from workbench.recordings.tracing import made_turn
+from workbench.recordings.replay import Replay
 from workbench.runtime import messages as ms
 from workbench.runtime import payload
-from workbench.runtime.activities import ActivityRunner
-from workbench.runtime.client import Client
-from workbench.runtime.dialect import WORKBENCH
 from workbench.runtime.errors import (
     ActivityNotWaiting,
     InstanceFinished,
     NondeterminismError,
     RuntimeIsRunning,
     UnknownInstance,
-    UnknownOrchestration,
 )
 from workbench.runtime.events import application_error
-from workbench.runtime.kv import DELTA, Entry, Tables, apply_turn, snapshot
-from workbench.runtime.limits import Limits
-from workbench.runtime.provider import InstanceInfo
-from workbench.runtime.registry import Registry
-from workbench.runtime.single_turn import SingleTurn
-from workbench.runtime.trace import TracedExecution
-from workbench.runtime.turn import Turn, TurnSetting
-from workbench.runtime.turn_making import FINISHED, MadeTurn
-from workbench.runtime.turn_result import TurnResult
-from workbench.runtime.turns import RecordedTurn, recorded_turns
+from workbench.runtime.turn import Turn
+from workbench.runtime.turn_making import FINISHED
 from workbench.showing import Shown, Steppable, Stepping
 from workbench.store import DuckDBProvider
 
@@ -50,19 +36,6 @@ NONDETERMINISTIC = "nondeterministic: "
 """How the error text of an instance begins whose code left its history."""
 NOT_AGAIN = "run again, the code that is registered now follows the whole history: it was changed, or it is impure"
 NO_CODE = "its orchestration is not registered here, so where the code left the history cannot be shown"
-
-
-class Desk(msgspec.Struct, frozen=True):
-    """What a run works with: the store, the registered code, and who makes a turn or runs an activity by hand."""
-
-    provider: DuckDBProvider
-    registry: Registry
-    limits: Limits
-    client: Client
-    activities: ActivityRunner
-    single_turn: SingleTurn
-    is_running: Callable[[], bool]
-    """Whether background workers make the turns."""
 
 
 class Outcome(Shown, msgspec.Struct, frozen=True, kw_only=True):
@@ -113,8 +86,12 @@ class Run(Steppable):
         """
         if self._desk.is_running():
             raise RuntimeIsRunning
-        self._last = self._as_turn(self._desk.single_turn.make(self.instance_id))
-        return self._last
+        made = self._desk.single_turn.make(self.instance_id)
+        turn = self._last = self._desk.shown(self.instance_id, made)
+        if turn.divergence is None:
+            self._made_by = made.code.function
+            self._lines |= {each.key: each for each in lines_of(turn)}
+        return turn
 
     def finish(self) -> Outcome:
         """Make turns until the instance has ended, and say how.
@@ -196,7 +173,7 @@ class Run(Steppable):
 
     def _parted(self) -> types.TracebackType | None:
         recording, desk = self.recording(), self._desk
-        code, last = self._code(recording), self.turns[-1]
+        code, last = desk.code(recording), self.turns[-1]
         if code is None or last.divergence is None:
             return None
         return parted_at(recording, code, desk.provider.kv_model, desk.limits, last)
@@ -248,8 +225,8 @@ class Run(Steppable):
         if stamp is None:
             return ()
         if self._turns is None or self._turns[0] != stamp:
-            again = replay(self._stored(), stamp.code, self._desk.provider.kv_model, self._desk.limits).turns
-            made = [_as_first_made(turn) for turn in again]
+            again = self._desk.replay(self._desk.recording(self.instance_id), stamp.code).turns
+            made = [as_first_made(turn) for turn in again]
             last = self._last
             if last is not None and not made[-1].has_code and made[-1].address == last.address:
                 made[-1] = last  # nobody can make this turn again, but it was seen
@@ -262,14 +239,14 @@ class Run(Steppable):
         if info is None:
             return None
         executions = self._desk.provider.executions(self.instance_id)
-        return _Stamp(tuple((each.execution_id, each.event_count) for each in executions), self._code(info))
+        return _Stamp(tuple((each.execution_id, each.event_count) for each in executions), self._desk.code(info))
 
     @property
     def history(self) -> pd.DataFrame:
         """The recorded events of all executions, a row each."""
         from workbench.views import history
 
-        return history.frame(self._stored())
+        return history.frame(self._desk.recording(self.instance_id))
 
     def stepping(self) -> Stepping:
         """Its turns, one more on demand, locals from running the history again, and other instances of the store."""
@@ -277,8 +254,8 @@ class Run(Steppable):
 
     def debug(self, turn: int | str, debugger: bdb.Bdb | None = None) -> None:
         """Run its history to a turn and stop in the debugger, with the code that is registered (see `Replay.debug`)."""
-        recording, desk = self.recording(), self._desk
-        replay(recording, self._code(recording), desk.provider.kv_model, desk.limits).debug(turn, debugger)
+        recording = self.recording()
+        self._desk.replay(recording, self._desk.code(recording)).debug(turn, debugger)
 
     def _elsewhere(self, instance_id: str) -> Stepping:
         provider = self._desk.provider
@@ -289,13 +266,13 @@ class Run(Steppable):
     def _with_locals(self, address: str) -> Turn:
         stamp = self._stamp()
         if self._located is None or self._located[0] != stamp:
-            recording, desk = self.recording(), self._desk
-            again = replay(recording, self._code(recording), desk.provider.kv_model, desk.limits, keep_locals=True)
+            recording = self.recording()
+            again = self._desk.replay(recording, self._desk.code(recording), keep_locals=True)
             self._located = (stamp, again)
-        return _as_first_made(self._located[1].turn(address))
+        return as_first_made(self._located[1].turn(address))
 
     def _recorded_executions(self) -> tuple[RecordedExecution, ...]:
-        return () if self.status == "Pending" else self._stored().executions
+        return () if self.status == "Pending" else self._desk.recording(self.instance_id).executions
 
     def recording(self) -> Recording:
         """Everything recorded of it, as plain data that can be kept as JSON and replayed.
@@ -303,7 +280,7 @@ class Run(Steppable):
         It remembers the code: the function that made the last turn, and the line of each operation. What was not made
         through this object is looked up by running the registered code again; nothing is remembered where it parts.
         """
-        recording = self._stored()
+        recording = self._desk.recording(self.instance_id)
         code, lines = self._made_by, dict(self._lines)
         if not recording.damage and not operations_of(recording) <= lines.keys():
             stamp = self._stamp()
@@ -314,69 +291,3 @@ class Run(Steppable):
         if code is None:
             return recording
         return msgspec.structs.replace(recording, code=remember(code, tuple(lines[key] for key in sorted(lines))))
-
-    def _stored(self) -> Recording:
-        return recording_from_provider(self._desk.provider, self.instance_id, self._desk.limits)
-
-    def _code(self, of: Recording | InstanceInfo) -> Callable[..., Any] | None:
-        try:
-            return self._desk.registry.orchestration(of.orchestration, of.version).function
-        except UnknownOrchestration:
-            return None
-
-    def _as_turn(self, made: MadeTurn) -> Turn:
-        """The turn that was just made, from its own trace, with its divergence explained."""
-        result, execution = made.result, made.execution
-        assert isinstance(execution, TracedExecution)  # noqa: S101
-        last = execution.traced[-1]
-        execution.traced[-1] = msgspec.structs.replace(last, result=result)
-        recorded, traced = made.recorded, execution.traced
-        if made.loaded is None:  # it was parked: nothing was made again on the way
-            recorded, traced = self._recorded_before(result), execution.traced[-1:]
-        seeded = execution.key_values.snapshot
-        setting = TurnSetting(
-            instance_id=self.instance_id,
-            orchestration=made.code.name,
-            execution_id=result.execution_id,
-            kv_model=self._desk.provider.kv_model,
-            limits=self._desk.limits,
-            start=self._start_of(result, seeded),
-        )
-        turn = made_turn(setting, traced, recorded, seeded)
-        if turn.divergence is None:
-            self._made_by = made.code.function
-            self._lines |= {each.key: each for each in lines_of(turn)}
-            return turn
-        divergence = explain(turn.divergence, turn, made.code.function, setting, recorded, WORKBENCH)
-        return msgspec.structs.replace(turn, divergence=divergence)
-
-    def _recorded_before(self, result: TurnResult) -> tuple[RecordedTurn, ...]:
-        history = self._desk.provider.read_history(self.instance_id, result.execution_id)
-        return tuple(turn for turn in recorded_turns(history) if turn.number < result.number)
-
-    def _start_of(self, result: TurnResult, seeded: Mapping[str, Entry]) -> Mapping[str, Entry]:
-        """The KV state that the turn's execution began with, told from the histories before it.
-
-        In the delta model that is what it is seeded with, unless the store was migrated in the middle of it without
-        being healed; a turn that diverged is worth looking.
-        """
-        kv_model, tables = self._desk.provider.kv_model, Tables()
-        if kv_model == DELTA and result.divergence is None:
-            return seeded
-        for expected, execution in enumerate(self._stored().executions, 1):
-            if execution.execution_id != expected or execution.damage:
-                return seeded  # nobody knows
-            if execution.execution_id == result.execution_id:
-                break
-            tables = apply_turn(kv_model, tables, execution.history.events, ended=True)
-        return snapshot(tables)
-
-
-def _as_first_made(turn: Turn) -> Turn:
-    """A turn of a run as it was when it was made: what equals its record now was new then."""
-    if turn.divergence is not None:
-        return turn
-    made = tuple(
-        msgspec.structs.replace(each, state="new") if each.state == "replayed" else each for each in turn.operations
-    )
-    return msgspec.structs.replace(turn, operations=made)

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
+from workbench.desk import Desk
 from workbench.recordings.checking import check_each
 from workbench.recordings.report import CheckReport
 from workbench.recordings.stored import recording_from_provider
-from workbench.run import Desk, Run
+from workbench.run import Run
 from workbench.runtime import kv, payload
 from workbench.runtime.activities import ActivityRunner
 from workbench.runtime.client import Client
