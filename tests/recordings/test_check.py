@@ -173,6 +173,9 @@ class Broken(Source):
             raise BadRecording("its pages are gone")
         return self.inner.recording(instance_id)
 
+    def query(self, sql: str):  # type: ignore[no-untyped-def]
+        return self.inner.query(sql)
+
 
 def test_what_cannot_be_read_is_a_row_and_the_others_are_checked() -> None:
     with open_source(P_14) as source:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, Self
@@ -17,7 +18,7 @@ from workbench.views import page
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-class Panel:
+class Panel(ABC):
     """Composed of widgets, never one itself. Subclasses give `_build`, `_refresh` and `static_html`.
 
     Handlers run on any thread (JupyterLab runs them beside a busy cell), so one re-entrant lock stands around each.
@@ -42,17 +43,17 @@ class Panel:
             self.close()
             raise
 
+    @abstractmethod
     def _build(self) -> list[widgets.Widget]:
         """The widgets of the panel, from top to bottom; `self._alert` must be one of them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _refresh(self) -> None:
         """Bring every widget to what the focus says; doing it twice is doing it once."""
-        raise NotImplementedError
 
+    @abstractmethod
     def static_html(self) -> str:
         """The panel as it stands, without a kernel: what a code host shows and nbval compares."""
-        raise NotImplementedError
 
     # Owning what must be undone.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,8 +34,9 @@ class TurnPanel(Panel):
         super().__init__()
         self._watch(self.focus, lambda _: self._refresh(), "address", "key")
 
+    @abstractmethod
     def _picture(self, look: Look) -> Picture:
-        raise NotImplementedError
+        """The panel as plain pieces of HTML, for how it is looked at."""
 
     # Moving, from a cell as by a button.
 

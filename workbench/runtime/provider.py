@@ -6,6 +6,7 @@ Upgrade Safety"). Instances, executions, turns and event ids count from 1; times
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -117,7 +118,7 @@ class ExecutionInfo(msgspec.Struct, frozen=True):
     turn_count: int
 
 
-class Provider:
+class Provider(ABC):
     """Base class of every store.
 
     Turns: `claim` locks ready instances, `load` reads them, `commit` writes finished turns, `abandon` gives a claim
@@ -126,50 +127,50 @@ class Provider:
 
     kv_model: KVModel = "delta"
 
+    @abstractmethod
     def claim(self, limit: int, now_ms: int, lock_ms: int, instance_id: str | None = None) -> list[Claim]:
         """Lock up to `limit` instances that have visible messages, oldest message first.
 
         `lock_ms` is how long the lock holds. With `instance_id` only that instance. An instance without a row is
         claimed only when its messages begin it; anything else for it stays out of the way and is never returned.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def load(self, claims: Sequence[Claim]) -> list[Loaded]:
         """History and KV snapshot of each claim's current execution, in the order of the claims.
 
         Raises `DamagedHistory` for a row that cannot be read.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def commit(self, turns: Sequence[TurnCommit]) -> list[TurnCommit]:
         """Write many turns in one transaction and release their locks; returns those refused (lost locks).
 
         On another database error the batch is rolled back and its turns are committed one by one; the error of a
         single turn is raised after the others were written.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def abandon(self, claim: Claim, delay_ms: int = 0, keep_attempt: bool = True) -> None:
         """Give a claim back, its messages visible after `delay_ms`; raises `LockLost` if it is no longer ours."""
-        raise NotImplementedError
 
+    @abstractmethod
     def renew(self, claim: Claim, now_ms: int, lock_ms: int) -> None:
         """Hold a claim for another `lock_ms` from now; raises `LockLost`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def claim_activities(
         self, limit: int, now_ms: int, lock_ms: int, instance_id: str | None = None
     ) -> list[ActivityClaim]:
         """Lock up to `limit` waiting activities, oldest first."""
-        raise NotImplementedError
 
+    @abstractmethod
     def complete_activities(self, done: Sequence[tuple[ActivityClaim, Message]], now_ms: int) -> list[ActivityClaim]:
         """Remove activities and enqueue their outcomes, atomically; returns the claims that were no longer ours."""
-        raise NotImplementedError
 
+    @abstractmethod
     def abandon_activity(self, claim: ActivityClaim, visible_at_ms: int, keep_attempt: bool = True) -> None:
         """Give an activity back, visible from `visible_at_ms` on; `keep_attempt` says whether this try counts."""
-        raise NotImplementedError
 
     def abandon_activities(
         self, claims: Sequence[ActivityClaim], visible_at_ms: int, keep_attempt: bool = True
@@ -178,17 +179,17 @@ class Provider:
         for claim in claims:
             self.abandon_activity(claim, visible_at_ms, keep_attempt)
 
+    @abstractmethod
     def enqueue(self, messages: Sequence[Message], now_ms: int, visible_at_ms: int | None = None) -> None:
         """Put messages into the queues of the instances they are addressed to."""
-        raise NotImplementedError
 
+    @abstractmethod
     def next_visible_ms(self, instance_id: str | None = None) -> int | None:
         """When the earliest message that is not visible yet becomes so; None if there is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def wait(self, seconds: float) -> bool:
         """Block until something was enqueued or committed by this process, at most `seconds`; whether it was."""
-        raise NotImplementedError
 
     # Key-value store. A provider that has none answers empty.
 
@@ -210,13 +211,13 @@ class Provider:
 
     # Administration.
 
+    @abstractmethod
     def instances(self) -> list[InstanceInfo]:
         """All instances, oldest first."""
-        raise NotImplementedError
 
+    @abstractmethod
     def instance(self, instance_id: str) -> InstanceInfo | None:
         """One instance, or None."""
-        raise NotImplementedError
 
     def is_known(self, instance_id: str) -> bool:
         """Whether an instance has begun, or a message that begins it waits."""
@@ -228,37 +229,38 @@ class Provider:
         """The ids of all instances, oldest first; a store may name those that wait to begin behind them."""
         return tuple(info.instance_id for info in self.instances())
 
+    @abstractmethod
     def executions(self, instance_id: str) -> list[ExecutionInfo]:
         """The executions that are still stored, in order; empty for an unknown instance."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read_history(self, instance_id: str, execution_id: int) -> History:
         """The stored history of one execution; empty when there is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def pending_messages(self, instance_id: str) -> list[Message]:
         """The messages in an instance's queue, in order, visible or not."""
-        raise NotImplementedError
 
+    @abstractmethod
     def pending_activities(self, instance_id: str) -> list[ActivityExecute]:
         """The activities of an instance that wait for a worker, oldest first."""
-        raise NotImplementedError
 
+    @abstractmethod
     def delete_instance(self, instance_id: str, force: bool = False) -> None:
         """Delete an instance and its descendants with everything they have.
 
         Raises `UnknownInstance`, `InstanceIsChild` for a sub-orchestration whose parent is stored (the root is what
         can be deleted), and `InstanceRunning` for a running one without `force`.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def restart(self, message: ContinueAsNew, now_ms: int) -> None:
         """Enqueue the restart of a failed instance, and empty its KV store if the message says so, in one step.
 
         Raises `InstanceNotFailed`, also when a restart is waiting already.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def prune_executions(
         self, instance_id: str, keep_last: int | None = None, completed_before_ms: int | None = None
     ) -> tuple[int, ...]:
@@ -268,7 +270,6 @@ class Provider:
         `completed_before_ms`. In the per-turn model the keys that they were the last to write go too (spec 001),
         in the delta model no key does (spec 000). Raises `UnknownInstance`.
         """
-        raise NotImplementedError
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 (without a file there is nothing to do)
         """Release the file; further calls fail."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -30,7 +31,7 @@ class InstanceRow(msgspec.Struct, frozen=True):
     parent_instance: str | None = None
 
 
-class Source(Shown):
+class Source(Shown, ABC):
     """A file with recorded instances, read and never written.
 
     Subclasses say how to list, to load one instance and to run a query. Also a context manager.
@@ -43,17 +44,17 @@ class Source(Shown):
         self.path = path
         self.name = path.name
 
+    @abstractmethod
     def listing(self) -> list[InstanceRow]:
         """One row an instance, oldest first, by one grouped query; no history is read."""
-        raise NotImplementedError
 
+    @abstractmethod
     def recording(self, instance_id: str) -> Recording:
         """The recording of one instance; raises `UnknownInstance`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def query(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The column names and rows of a read-only query over the source's tables."""
-        raise NotImplementedError
 
     @property
     def warnings(self) -> tuple[str, ...]:
