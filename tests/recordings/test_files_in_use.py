@@ -92,12 +92,12 @@ def test_a_database_that_duroxide_runs_on_here_is_read_beside_it(tmp_path: Path)
         runtime.start()
         client = Client(provider)
         client.start_orchestration("w", "Waits", None)
-        client.wait_for_kv_value("w", "n", 10_000)
+        client.wait_for_kv_value("w", "n", 40_000)
         with open_source(path) as source:
             print("found:", type(source).__name__, source.kind, [str(i) for i in source.instance_ids])
             print("found:", source.recording("w").replay(waits).verdict)
         client.raise_event("w", "go", "now")
-        print("found:", client.wait_for_orchestration("w", 5_000).status)
+        print("found:", client.wait_for_orchestration("w", 40_000).status)
         runtime.shutdown(100)
     """
     done = subprocess.run(
@@ -105,7 +105,7 @@ def test_a_database_that_duroxide_runs_on_here_is_read_beside_it(tmp_path: Path)
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     # duroxide writes its log to stdout, too.
     assert [each for each in done.stdout.splitlines() if each.startswith("found: ")] == [
