@@ -117,12 +117,30 @@ def test_code_that_waits_for_ever_shows_the_turns_that_it_made() -> None:
         assert "running" in panel.text()
 
 
-def test_the_text_has_a_row_for_each_turn_and_the_explanation(panel: PoisoningPanel) -> None:
+def test_the_text_has_each_turn_on_both_designs_and_the_explanation(panel: PoisoningPanel) -> None:
     lines = panel.text().splitlines()
-    assert lines[0] == 'counter: first design diverged in turn 2; delta design completed with "3"'
-    assert [line.split()[0] for line in lines[1:6]] == ["turn", "1.1", "1.2", "1.3", "1.4"]
-    assert "read counter → 1, from the snapshot: poisoned by event 2 · diverged" in lines[3]
+    assert lines[:8] == [
+        'counter: first design diverged in turn 2; delta design completed with "3"',
+        "  1.1       woken by the start of counter (event 1)",
+        '  both      read counter → nothing, never set · set counter = "1"',
+        "  1.2       woken by activity Noop completed (event 4)",
+        "  first     read counter → 1, from the snapshot: poisoned by event 2 · diverged",
+        '  delta     read counter → 1, set in turn 1, event 2 · set counter = "2"',
+        "  1.3       woken by activity Noop completed (event 7)",
+        '  delta     read counter → 2, set in turn 2, event 5 · set counter = "3"',
+    ]
     assert "the snapshot is poisoned" in panel.text()
+    assert all(len(line) <= 100 for line in lines)
+
+
+def test_a_turn_that_touches_no_key_says_so() -> None:
+    with poisoning("def quiet(ctx, _):\n    yield ctx.schedule_activity('Noop', '')\n", 1) as panel:
+        assert panel.text().splitlines()[1:] == [
+            "  1.1       woken by the start of quiet (event 1)",
+            "  both      no key read or written",
+            "  1.2       woken by activity Noop completed (event 3)",
+            "  both      completed with null",
+        ]
 
 
 def test_the_saved_picture_is_what_the_live_panel_shows(panel: PoisoningPanel) -> None:

@@ -53,13 +53,11 @@ def line(pair: Pair) -> str:
 
 
 def text(pair: Pair) -> str:
-    """A row a turn, both models, and what explains the divergence."""
-    rows = [("turn", "woken by", "first design", "delta design")]
+    """Each turn, what both models or either did in it, and what explains the divergence."""
+    lines = [line(pair)]
     for turn in pair.both:
-        woken = woken_in_words(turn_at(pair.fixed, turn.address) or turn).removeprefix("woken by ")
-        first, fixed = (turn_at(turns, turn.address) for turns in (pair.first, pair.fixed))
-        rows.append((turn.address, woken, _story(first), _story(fixed)))
-    lines = [line(pair), *("  " + each for each in layout.table(rows))]
+        lines += layout.labelled(turn.address, woken_in_words(turn_at(pair.fixed, turn.address) or turn))
+        lines += layout.sentences((label, [story]) for label, story in _stories(pair, turn.address))
     diverged = diverged_turn(pair.first)
     if diverged is not None and diverged.divergence is not None:
         lines.append(diverged.divergence.text())
@@ -124,16 +122,22 @@ def _read(read: Read) -> str:
     return f"read {words.shown(read.key)} → {value}, {provenance(read)}"
 
 
-def _story(turn: Turn | None) -> str:
+def _stories(pair: Pair, address: str) -> list[tuple[str, str]]:
+    """What the turn did, behind the name of the model; told once where it is the same on both."""
+    sides = [("first", turn_at(pair.first, address)), ("delta", turn_at(pair.fixed, address))]
+    stories = [(label, _story(turn)) for label, turn in sides if turn is not None]
+    told = {story for _, story in stories}
+    return [("both", told.pop())] if len(stories) == 2 and len(told) == 1 else stories
+
+
+def _story(turn: Turn) -> str:
     """A turn in a few words: what it read, what it wrote, how it went."""
-    if turn is None:
-        return ""
     told = _read_in_words(turn.operations)
     if turn.divergence is not None:
         return f"{told}diverged"
     written = [words.operation_in_words(each) for each in turn.operations if _writes(each)]
     ended = "" if turn.status == "Running" else words.outcome_in_words(turn.status, turn.output)
-    return told + ", ".join(part for part in (*written, ended) if part)
+    return told + ", ".join(part for part in (*written, ended) if part) or "no key read or written"
 
 
 def _writes(operation: Operation) -> bool:
