@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.views.making import ECHO, FLOW, RECORDINGS, changed, read_modify_write, recorded_once, typed
 from workbench.recordings import open_source
 from workbench.views.replay import html, text
 
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 INFERRED = "  inferred  where turns begin is told from the history: its writer does not record it"
 
 
@@ -22,6 +25,23 @@ def test_a_replay_that_lines_up() -> None:
         "\n  model     delta\n"
         f"{INFERRED}"
     )
+
+
+def test_keys_and_status_stand_below_where_the_rows_would_be_too_wide() -> None:
+    with open_source(NOTEBOOKS / "recordings" / "orders.db") as source:
+        lines = source.recording("order-41").replay().text().splitlines()
+    assert lines[1:10] == [
+        "  turns     turn  begins with                           operations",
+        "                  keys · status",
+        "            1.1   the start of OrderFlow (event 1)      2 operations",
+        "                  state = reserving",
+        "            1.2   activity Reserve completed (event 4)  4 operations",
+        "                  reservation = shelf 7: lamp, state reserving → waiting for approval",
+        "            1.3   event approval (event 9)              2 operations",
+        "                  state waiting for approval → charging",
+        "            1.4   activity Charge completed (event 12)  1 operation",
+    ]
+    assert lines[10] == '                  state charging → done · completed with "receipt over 250"'
 
 
 def test_a_replay_that_diverges_begins_with_the_divergence() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 
 MOST_ROWS = 500
+ROOM = 120 - layout.LABEL
+"""Columns that a row may take behind the label; a table is read across, so it may be wider than sentences."""
 
 
 class TurnRow(NamedTuple):
@@ -46,11 +49,30 @@ def turn_rows(turns: Sequence[Turn]) -> list[TurnRow]:
 
 
 def turn_lines(turns: Sequence[Turn]) -> list[str]:
-    """The rows as aligned text with their heads."""
+    """The rows as aligned text with their heads; where a row is too wide, keys and status stand below it in each."""
     if not turns:
         return ["no turns"]
-    head = ("", "turn", woken_head(turns), "operations", "keys", "status")
-    return layout.table([head, *turn_rows(turns)])
+    rows = [TurnRow("", "turn", woken_head(turns), "operations", "keys", "status"), *turn_rows(turns)]
+    lines = layout.table(rows)
+    if max(map(layout.width, lines)) <= ROOM:
+        return lines
+    narrow = layout.table([row[:4] for row in rows])
+    indent = " " * narrow[0].index(rows[0].woken)
+    return [line for row, first in zip(rows, narrow, strict=True) for line in (first, *_below(row, indent))]
+
+
+def _below(row: TurnRow, indent: str) -> list[str]:
+    """Which keys the turn changed and how it ended, in lines of their own."""
+    told = " · ".join(part for part in (row.keys, row.status) if part)
+    return textwrap.wrap(
+        told,
+        ROOM,
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
+        replace_whitespace=False,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def turns_section(turns: Sequence[Turn]) -> Html:
