@@ -67,9 +67,9 @@ class Measured:
         return {name: sum(each.value for each in points) for name, points in self.look().items() if name in COUNTERS}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def reader() -> InMemoryMetricReader:
-    """The process's one meter provider, read in memory; counters are given as differences."""
+    """The process's one meter provider (it cannot be set again), read in memory; counters are given as differences."""
     made = InMemoryMetricReader(preferred_temporality={Counter: AggregationTemporality.DELTA})
     metrics.set_meter_provider(MeterProvider([made], shutdown_on_exit=False))
     return made
