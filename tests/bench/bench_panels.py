@@ -14,6 +14,7 @@ from typing import Any
 
 from tests.bench.long_history import counter, counter_recording
 from workbench.panels.stepper import Stepper, open_on
+from workbench.panels.turn_key_table import TurnKeyTable
 from workbench.recordings.replay import Replay
 from workbench.run import Run
 from workbench.session import Workbench
@@ -67,6 +68,14 @@ def opening() -> None:
         pass
     with open_on(replay) as stepper:
         steps(f"step back at {OPEN_TURNS:,} turns", stepper.previous)
+    turns = replay.turns
+    with timed(f"open a turn × key table of {OPEN_TURNS:,} turns"):
+        table = TurnKeyTable(lambda: turns)
+    with table:
+        view = table._part._table
+        clicks = (f"1.{number}/key:counter" for number in range(OPEN_TURNS - 1, 0, -1))
+        aim = f"p95 under {STEP_MS:.0f} ms"
+        steps("click a cell of it", lambda: view._receive(view, {"focus": next(clicks)}, []), aim=aim)
 
 
 def stepping() -> None:

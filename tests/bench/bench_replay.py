@@ -27,6 +27,7 @@ from workbench.runtime.execution import Execution
 from workbench.runtime.limits import Limits
 from workbench.runtime.turn import TurnSetting
 from workbench.runtime.turns import RecordedTurn, recorded_turns
+from workbench.runtime.watchdog import DEADLINE_MS, deadline
 
 TURNS = 1_000
 REPEATS = 15
@@ -44,6 +45,7 @@ def main(count: int) -> None:
     there = duroxide_turn_s(recording)
     ways = {
         "untraced": best_s(lambda: replay(turns)),
+        "untraced, watched": best_s(lambda: replay(turns, watched=True)),
         "traced, every line": best_s(lambda: trace(recording, turns)),
         "cold, from JSON text": best_s(lambda: cold(recording.to_json())),
         "duroxide, a late turn": there,
@@ -66,11 +68,12 @@ def best_s(way: Callable[[], object]) -> float:
     return min(found)
 
 
-def replay(turns: list[RecordedTurn]) -> None:
-    """One pass through all turns."""
+def replay(turns: list[RecordedTurn], watched: bool = False) -> None:
+    """One pass through all turns; `watched` with a deadline for each, as the engine makes them."""
     execution = Execution(counter, "long", 1, turns, {}, WORKBENCH)
     for turn in turns:
-        assert execution.advance(turn).divergence is None
+        with deadline(DEADLINE_MS if watched else None, execution):
+            assert execution.advance(turn).divergence is None
     execution.close()
 
 
