@@ -122,10 +122,9 @@ class Run(Steppable):
         self._check_unfinished()
         pending = self._desk.provider.pending_activities(self.instance_id)
         work = next((each for each in pending if each.id == event_id), None)
-        if work is None:
+        if work is None or not self._desk.activities.settle(self.instance_id, event_id, outcome(work.execution_id)):
             waiting = tuple(f"{each.name}({each.input}) (event {each.id})" for each in pending)
-            raise ActivityNotWaiting(self.instance_id, event_id, waiting)
-        self._desk.activities.settle(self.instance_id, event_id, outcome(work.execution_id))
+            raise ActivityNotWaiting(self.instance_id, event_id, waiting, is_run=work is not None)
 
     def raise_event(self, name: str, data: object = None) -> None:
         """Send it an external event. Raises `InstanceFinished`."""

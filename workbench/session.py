@@ -200,12 +200,13 @@ class Workbench:
             name = orchestration
             self.registry.orchestration(name, version)
         payload.dump(f"the input of {name!r}", input)  # refused before an old instance is deleted
-        instance_id = payload.storable("an instance id", instance_id or self._free_id(name.lower()))
-        if self.provider.is_known(instance_id):
-            if not replace:
-                raise InstanceExists(instance_id)
-            self.provider.delete_instance(instance_id, force=True)
-        self.client.start_orchestration_versioned(instance_id, name, input, version)
+        if not instance_id:
+            instance_id = self._start_numbered(name, input, version)
+        else:
+            instance_id = payload.storable("an instance id", instance_id)
+            if replace and self.provider.is_known(instance_id):
+                self.provider.delete_instance(instance_id, force=True)
+            self.client.start_orchestration_versioned(instance_id, name, input, version)
         run = Run(self._desk, instance_id)
         self.last_started = Started(next(_numbers), run)
         return run
@@ -217,11 +218,15 @@ class Workbench:
             raise UnknownInstance(instance_id, self.provider.known_instances())
         return Run(self._desk, instance_id)
 
-    def _free_id(self, stem: str) -> str:
-        number = 1
-        while self.provider.is_known(f"{stem}-{number}"):
-            number += 1
-        return f"{stem}-{number}"
+    def _start_numbered(self, name: str, given: object, version: str | None) -> str:
+        """Begin an instance under the first number that is free, also when other threads look for one; its id."""
+        for number in itertools.count(1):
+            instance_id = f"{name.lower()}-{number}"
+            if not self.provider.is_known(instance_id):
+                with contextlib.suppress(InstanceExists):
+                    self.client.start_orchestration_versioned(instance_id, name, given, version)
+                    return instance_id
+        raise AssertionError("there is always a free number")
 
     def poisoning(self, orchestration: Callable[..., Any], input: object = None) -> PoisoningPanel:  # noqa: A002
         """Run an orchestration on both KV models, side by side, with the activities registered here.
@@ -293,13 +298,16 @@ class Workbench:
         return pd.DataFrame(rows, columns=columns)
 
     def close(self) -> None:
-        """Give the store back; the last handle on a file releases it."""
+        """Give the store back; the last handle on a file ends its runtime and releases it.
+
+        Raises `StoreError`, and stays open, inside an activity of that runtime.
+        """
         if self._closed:
             return
         with held_back():
+            give_back(self._state)
             self._closed = True
             _open_handles.pop(self._number, None)
-            give_back(self._state)
 
     def __enter__(self) -> Workbench:
         return self

@@ -11,7 +11,7 @@ import msgspec
 
 from workbench.runtime import kv
 from workbench.runtime.clock import MANUAL_START_MS, Clock, ManualClock
-from workbench.runtime.errors import StoreOpenWithOtherSettings
+from workbench.runtime.errors import StoreError, StoreOpenWithOtherSettings
 from workbench.runtime.interrupts import held_back
 from workbench.runtime.limits import Limits
 from workbench.runtime.registry import Registry
@@ -90,13 +90,21 @@ def _check_same(path: str | Path, state: Shared, asked: Mapping[str, object]) ->
 
 
 def give_back(state: Shared) -> None:
-    """One handle less; the last one ends the workers and releases the file."""
+    """One handle less; the last one ends the workers and releases the file.
+
+    Raises `StoreError`, and the handle stays, when the store is in use where it cannot be interrupted: also inside an
+    activity that one of its workers runs.
+    """
+    runtime = state.runtime
+    if state.handles == 1 and runtime is not None:
+        if runtime.is_inside_a_worker():
+            raise StoreError("a workbench cannot be closed by what its own runtime runs; close it when that is over")
+        with held_back():
+            runtime.shutdown()  # not under the lock: what the workers run may open another workbench
     with held_back(), _lock:
-        state.handles -= 1
-        if state.handles == 0:
-            if state.runtime is not None:
-                state.runtime.shutdown()
-            _shared.pop(state.key, None)
+        if state.handles == 1:
             if state.parked is not None:
                 state.parked.drop()
             state.provider.close()
+            _shared.pop(state.key, None)
+        state.handles -= 1

@@ -197,7 +197,7 @@ def test_a_query_of_the_user_is_stopped_and_the_store_goes_on(wb: Workbench) -> 
     with pytest.raises(KeyboardInterrupt):
         wb.sql(ENDLESS_QUERY)
     sender.join()
-    assert wb.provider._store._busy == set()
+    assert not wb.provider._store._busy
     assert len(wb.sql("SELECT * FROM instances")) == 1
     assert run.finish().status == "Completed"
 

@@ -130,6 +130,7 @@ def built(cls: type[BaseException]) -> BaseException:
     values: dict[str, object] = {
         "str": "word",
         "int": 3,
+        "bool": True,
         "tuple[str, ...]": ("one", "two"),
         "dict[str, str]": {"i": "why"},
         "str | Path": Path("folder/store.duckdb"),

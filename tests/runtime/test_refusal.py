@@ -336,7 +336,9 @@ def test_the_oldest_unread_messages_are_carried_and_the_others_are_named() -> No
     [message] = result.messages
     assert isinstance(message, ms.ContinueAsNew)
     assert message.carry_forward_events == [("a", "1"), ("b", "2")]
-    assert result.warnings == ("1 unread queue messages were not carried over: the limit is 2",)
+    warning = "unread queue messages were not carried over: 1; the limit is 2"
+    assert result.warnings == (warning,)
+    assert ("runtime", "WARNING", warning, {}) in result.logs
     second = driven.next_execution()
     assert rows(second.events)[1:3] == [
         "2 ExternalEventPersistent name=a data=1",

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from tests.session.contents import contents
-from workbench import Run, Workbench
+from workbench import Run, Workbench, check
 from workbench.runtime.errors import (
     ActivityNotWaiting,
     InstanceExists,
     InstanceFinished,
     InstanceWaiting,
+    NotAFunction,
+    NotText,
+    NoTurnYet,
     RegistrationConflict,
     RuntimeIsRunning,
     UnknownActivity,
@@ -21,6 +24,12 @@ from workbench.runtime.errors import (
     UnknownOrchestration,
     WorkbenchError,
 )
+
+BYTES: Any = b"x"
+TWO: Any = 2
+FIVE: Any = 5
+NAME: Any = "flow"
+NO_MODEL: Any = "per_turn"
 
 
 def flow(ctx: Any, value: object) -> Generator[Any, Any, object]:
@@ -264,3 +273,76 @@ def test_a_name_taken_by_another_module_and_a_reserved_one_are_refused(wb: Workb
         "a version is three numbers such as '1.0.0', not 'two'",
         lambda: wb.orchestration("flow", version="two")(flow),
     )
+
+
+@pytest.mark.parametrize(
+    ("what", "call"),
+    [
+        ("an instance id", lambda wb: wb.start(flow, 1, instance_id=7)),
+        ("an instance id", lambda wb: wb.run(7)),
+        ("an instance id", lambda wb: wb.client.cancel_instance(7)),
+        ("an instance id", lambda wb: wb.client.start_orchestration(7, "flow")),
+        ("the name of an orchestration", lambda wb: wb.client.start_orchestration("a", 7)),
+        ("a version", lambda wb: wb.client.start_orchestration_versioned("a", "flow", 1, 7)),
+        ("an event name", lambda wb: wb.client.raise_event("one", 7)),
+        ("a queue name", lambda wb: wb.client.enqueue_event("one", 7)),
+        ("a reason", lambda wb: wb.client.cancel_instance("one", 7)),
+        ("the message", lambda wb: wb.run("one").fail(3, 7)),
+        ("the name of an activity", lambda wb: wb.activity(7)(flow)),
+        ("the name of an orchestration", lambda wb: wb.orchestration(7)(flow)),
+    ],
+)
+def test_what_is_to_be_a_text_is_one(wb: Workbench, what: str, call: Callable[[Workbench], object]) -> None:
+    wb.orchestration(flow)
+    wb.start(flow, 1, instance_id="one").turn()
+    refused(wb, NotText, f"{what} is a text, not int 7", lambda: call(wb))
+
+
+def test_bytes_are_no_text(wb: Workbench) -> None:
+    wb.orchestration(flow)
+    wb.start(flow, 1, instance_id="one")
+    refused(wb, NotText, "a reason is a text, not bytes b'x'", lambda: wb.client.cancel_instance("one", BYTES))
+
+
+def test_a_version_is_a_text(wb: Workbench) -> None:
+    text = "a version is three numbers such as '1.0.0', not 2"
+    refused(wb, RegistrationConflict, text, lambda: wb.orchestration("Flow", version=TWO)(flow))
+
+
+def test_only_functions_are_registered(wb: Workbench) -> None:
+    text = "orchestration 'Flow' version 1.0.0 is registered with a function such as `def flow(ctx, input)`, not int 5"
+    refused(wb, NotAFunction, text, lambda: wb.orchestration("Flow")(FIVE))
+    text = "activity 'Work' is registered with a function such as `def flow(ctx, input)`, not the class <class 'dict'>"
+    refused(wb, NotAFunction, text, lambda: wb.activity("Work")(dict))
+
+
+def test_an_instance_without_a_turn_has_no_history(wb: Workbench) -> None:
+    wb.orchestration(flow)
+    run = wb.start(flow, 1, instance_id="one")
+    text = "instance 'one' has made no turn yet, so there is no history; make one with run.turn(), or start the runtime"
+    refused(wb, NoTurnYet, text, lambda: run.history)
+    refused(wb, NoTurnYet, text, run.recording)
+
+
+def test_replay_takes_functions_and_the_two_models(wb: Workbench) -> None:
+    wb.orchestration(flow)
+    run = wb.start(flow, 1, instance_id="one")
+    run.turn()
+    recording = run.recording()
+    text = "the code to replay is an orchestration function such as `def flow(ctx, input)`, not str 'flow'"
+    refused(wb, NotAFunction, text, lambda: recording.replay(NAME))
+    for call in (recording.replay, lambda code, kv_model: check(recording, code, kv_model=kv_model)):
+        with pytest.raises(ValueError, match=r"^kv_model is 'delta' or 'per-turn', not 'per_turn'$"):
+            call(flow, kv_model=NO_MODEL)
+
+
+@pytest.mark.parametrize("address", [None, 1.4, True])
+def test_an_address_is_a_text_or_a_number(wb: Workbench, address: Any) -> None:
+    wb.orchestration(flow)
+    run = wb.start(flow, 1, instance_id="one")
+    run.turn()
+    with run.stepper() as stepper:
+        stepper.goto(1)
+        with pytest.raises(TypeError, match=r"^an address is a text such as '2', '1.2' or 'order-42@1.2.3', not "):
+            stepper.goto(address)
+        assert stepper.focus.address == "1.1"

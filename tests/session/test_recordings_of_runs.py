@@ -13,6 +13,7 @@ import pytest
 from tests.session.conftest import with_activities
 from tests.session.flows import SCRIPTS, child, drive
 from workbench import Limits, Recording, Workbench, open_source
+from workbench.runtime.errors import NoTurnYet
 from workbench.runtime.kv import KVModel
 
 ROOT = Path(__file__).parents[2]
@@ -69,7 +70,7 @@ def test_a_recording_carries_the_limits_its_turns_were_held_to(kv_model: KVModel
 def test_a_run_that_has_not_begun_has_no_recording(wb: Workbench) -> None:
     wb.orchestration("Child")(child)
     run = wb.start("Child", 1)
-    with pytest.raises(LookupError, match="there is no instance 'child-1'"):
+    with pytest.raises(NoTurnYet, match="instance 'child-1' has made no turn yet"):
         run.recording()
     assert (run.turns, run.status) == ((), "Pending")
     assert repr(run) == "child-1 · not started: no turn has been made"

@@ -221,6 +221,21 @@ def test_a_file_that_cannot_be_made_leaves_nothing_behind(path: Path) -> None:
     DuckDBProvider(path).close()
 
 
+def test_a_log_without_its_store_is_told_and_left_alone(path: Path) -> None:
+    """The store was deleted after a crash, its log was not; DuckDB would take the log for that of the new file."""
+    log = path.with_name("flows.duckdb.wal")
+    log.write_bytes(b"left over")
+    with pytest.raises(StoreError) as raised:
+        DuckDBProvider(path)
+    assert str(raised.value) == (
+        "flows.duckdb is not there, but its log flows.duckdb.wal is: the store was deleted or moved without it; "
+        "put the store back beside it, or move the log away"
+    )
+    assert [each.name for each in path.parent.iterdir()] == ["flows.duckdb.wal"]
+    log.unlink()
+    DuckDBProvider(path).close()
+
+
 def test_a_file_that_duckdb_itself_has_open_here_is_refused(path: Path) -> None:
     DuckDBProvider(path).close()
     connection = duckdb.connect(str(path))

@@ -64,7 +64,7 @@ class TurnPanel(Panel):
         """Look at the operation before, of this turn or of an earlier one."""
         self._at(moves.operation_before(self.turns, self._position(), self.focus.operation))
 
-    def goto(self, address: str) -> None:
+    def goto(self, address: str | int) -> None:
         """Look at a turn (`1.2`, or `2` for that of the newest execution that has one) or an operation (`1.2.1`).
 
         It may begin with the instance, as `.where()` and the panel write it: `order-42@1.2`. Raises `LookupError`

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from workbench.recordings.recording import Recording
-from workbench.recordings.replay import Replay, replay
+from workbench.recordings.replay import Replay, check_code, check_model, replay
 from workbench.recordings.report import NO_CODE, NOT_READ, CheckReport, CheckRow
 from workbench.recordings.sources import Source, open_source
-from workbench.runtime.errors import EmptyCorpus, WorkbenchError
+from workbench.runtime.errors import CodeForNothing, EmptyCorpus, WorkbenchError
 from workbench.runtime.execution import Code
 from workbench.runtime.fingerprint import fingerprint
 from workbench.runtime.kv import KVModel
@@ -66,13 +66,27 @@ def check(
     orchestration has no code fails the check, unless `missing_code` allows it. What goes wrong with one recording is
     its row, never an exception. `kv_model`, `limits` and `deadline_ms` are as for `Recording.replay`.
 
-    Raises `EmptyCorpus` when there is nothing to check, and what `open_source` raises.
+    Raises `EmptyCorpus` when there is nothing to check, `CodeForNothing` when with `missing_code` no recording has
+    code, `NotAFunction`, `ValueError` for an unknown model, and what `open_source` raises.
     """
+    check_model(kv_model)
+    for each in _functions(code):
+        check_code(each)
     settings = Settings(kv_model, limits, deadline_ms, strict, missing_code)
     report = check_each(_each(recordings), code, settings)
     if not report.rows:
         raise EmptyCorpus("the recordings to check")
+    if missing_code and code and isinstance(code, Mapping) and all(row.verdict == NO_CODE for row in report.rows):
+        raise CodeForNothing(tuple(code), tuple(dict.fromkeys(row.orchestration for row in report.rows)))
     return report
+
+
+def _functions(code: Codes) -> Iterator[object]:
+    if not isinstance(code, Mapping):
+        yield code
+        return
+    for each in code.values():
+        yield from each.values() if isinstance(each, Mapping) else [each]
 
 
 def check_each(

@@ -19,7 +19,7 @@ from workbench.recordings.tracing import exact_turns, setting_of, trace_executio
 from workbench.runtime import kv
 from workbench.runtime.dialect import dialect_of
 from workbench.runtime.divergence import Divergence, OutcomeDifference, StrictDifference
-from workbench.runtime.errors import NoCodeToDebug, NondeterminismError, WorkbenchError
+from workbench.runtime.errors import NoCodeToDebug, NondeterminismError, NotAFunction, WorkbenchError
 from workbench.runtime.execution import Code
 from workbench.runtime.limits import Limits
 from workbench.runtime.turn import Turn, TurnSetting
@@ -199,7 +199,11 @@ def replay(
     have done to this history. `keep_locals` keeps the locals of every operation as text. Code that takes longer than
     `deadline_ms` (ms; None: for ever) for one turn is stopped: then the verdict is `did not come back`. With `strict`
     a replay in which everything lines up but for strict differences has the verdict `diverged (strict)`.
+
+    Raises `NotAFunction`, and `ValueError` for an unknown model.
     """
+    check_code(code)
+    check_model(kv_model)
     model = kv_model or recording.kv_model
     limits = limits or recording.limits
     turns: list[Turn] = []
@@ -216,6 +220,18 @@ def replay(
     if strict and judged.is_same and judged.strict_differences:
         judged = msgspec.structs.replace(judged, verdict="diverged (strict)")
     return msgspec.structs.replace(judged, deadline_ms=deadline_ms)
+
+
+def check_code(code: object) -> None:
+    """Raise `NotAFunction` for what cannot be an orchestration: its failure would look like a divergence."""
+    if code is not None and (not callable(code) or isinstance(code, type)):
+        raise NotAFunction("the code to replay is an orchestration function", code)
+
+
+def check_model(kv_model: object) -> None:
+    """Raise `ValueError` for what is no KV model."""
+    if kv_model not in (None, kv.DELTA, kv.PER_TURN):
+        raise ValueError(f"kv_model is {kv.DELTA!r} or {kv.PER_TURN!r}, not {kv_model!r}")
 
 
 def _turns(

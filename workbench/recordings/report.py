@@ -95,7 +95,7 @@ class CheckReport(Shown, msgspec.Struct, frozen=True, kw_only=True):
     @property
     def can_take(self) -> tuple[CheckRow, ...]:
         """Those in flight that can go on with the code (of several versions: the newest)."""
-        return tuple(row for row in self.in_flight if row.passed)
+        return tuple(row for row in self.in_flight if row.passed and row.verdict != NO_CODE)
 
     @property
     def must_stay(self) -> tuple[CheckRow, ...]:
@@ -105,7 +105,8 @@ class CheckReport(Shown, msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unknown(self) -> tuple[CheckRow, ...]:
         """Those in flight of which nothing can be said: no code, a damaged history, nothing to compare."""
-        return tuple(row for row in self.in_flight if not row.passed and row.verdict in NOT_COMPARED)
+        rows = (row for row in self.in_flight if row.verdict in NOT_COMPARED)
+        return tuple(row for row in rows if not row.passed or row.verdict == NO_CODE)
 
     @property
     def pin(self) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from workbench.recordings.integrity import UNREADABLE, Damage, Row, check_sequence, damages, read_row
 from workbench.recordings.recording import DUROXIDE_WRITER, Elsewhere, RecordedExecution, Recording
 from workbench.recordings.turns import infer_turns
-from workbench.runtime.errors import DamagedHistory, UnknownInstance
+from workbench.runtime.errors import DamagedHistory, NoTurnYet, UnknownInstance
 from workbench.runtime.events import KV_EVENTS, Event
 from workbench.runtime.kv import DELTA, KVModel, Tables, apply_turn, snapshot
 from workbench.runtime.limits import Limits
@@ -164,11 +164,14 @@ def writer_of(executions: Iterable[RecordedExecution]) -> str:
 def recording_from_provider(provider: Provider, instance_id: str, limits: Limits) -> Recording:
     """The recording of an instance in a live store; `limits` are those that its turns are held to.
 
-    Raises `UnknownInstance`. An execution whose rows the store refuses to read is recorded as damaged.
+    Raises `UnknownInstance`, or `NoTurnYet` when it only waits to begin. An execution whose rows the store refuses to
+    read is recorded as damaged.
     """
     instance = provider.instance(instance_id)
     if instance is None:
-        raise UnknownInstance(instance_id, tuple(known.instance_id for known in provider.instances()))
+        if provider.is_known(instance_id):
+            raise NoTurnYet(instance_id)
+        raise UnknownInstance(instance_id, provider.known_instances())
     executions = [_stored_by(provider, instance_id, execution) for execution in provider.executions(instance_id)]
     return recording_of(
         StoredInstance(

@@ -12,10 +12,11 @@ from workbench.runtime import events as ev
 from workbench.runtime import messages as ms
 from workbench.runtime import payload
 from workbench.runtime.activity_batch import ActivityBatch
+from workbench.runtime.activity_returns import ActivityReturns
 from workbench.runtime.clock import Clock, ManualClock
 from workbench.runtime.code import call_activity, type_and_message
 from workbench.runtime.errors import StoreError
-from workbench.runtime.interrupts import check, held_back, only_in_code
+from workbench.runtime.interrupts import check, held_back, is_main_thread, only_in_code
 from workbench.runtime.poison import poisoned_activity, retry_delay_ms
 from workbench.runtime.provider import ActivityClaim, InstanceInfo, Provider
 from workbench.runtime.registry import Registry
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
     from workbench.runtime.client import Client
 
 
-ACTIVITY_LOCK_MS = 30_000
-WORKER_LOCK_MS = 86_400_000
-"""How long a worker holds an activity, ms: a file has one process, and opening it drops all locks."""
+ACTIVITY_LOCK_MS = 2**53
+"""How long a claim holds, ms: as long as this process. A file has one process, and opening it drops all locks."""
 WORKER_BATCH = 16
 ACTIVITY_BATCH = 1_000
 """How many waiting activities of an instance are looked at for one that can run."""
@@ -102,6 +102,11 @@ class ActivityRunner:
         self._registry = registry
         self._clock = clock
         self._make_client = make_client
+        self._returns = ActivityReturns(provider, clock)
+
+    def write_returns(self) -> None:
+        """Write what could not be written before; raises what the store raises."""
+        self._returns.write()
 
     def run_one(self, instance_id: str | None = None, worker_id: str = "worker-1") -> bool:
         """Run the oldest waiting activity that has a function (of this instance); whether there was one.
@@ -112,10 +117,11 @@ class ActivityRunner:
             return self._run_one(instance_id, worker_id)
 
     def _run_one(self, instance_id: str | None, worker_id: str) -> bool:
+        self._returns.write()
         now_ms = self._clock.now_ms()
         claims = self._provider.claim_activities(ACTIVITY_BATCH, now_ms, ACTIVITY_LOCK_MS, instance_id)
         chosen = next((each for each in claims if self._can_run(each.work.name)), None)
-        self._give_back([each for each in claims if each is not chosen], now_ms)
+        self._give_back([each for each in claims if each is not chosen])
         if chosen is None:
             return False
         self._run(chosen, worker_id)
@@ -127,13 +133,14 @@ class ActivityRunner:
         Those that are quick share a claim and a commit. One without a function is tried later, more and more rarely,
         until it fails as poisoned.
         """
-        claims = self._provider.claim_activities(WORKER_BATCH, self._clock.now_ms(), WORKER_LOCK_MS)
-        with ActivityBatch(self._provider, self._clock, claims) as batch:
+        self._returns.write()
+        claims = self._provider.claim_activities(WORKER_BATCH, self._clock.now_ms(), ACTIVITY_LOCK_MS)
+        with ActivityBatch(self._returns, claims) as batch:
             while (claim := batch.next()) is not None:
                 try:
                     outcome = self._try(claim, max_attempts, worker_id)
                 except BaseException:
-                    self._provider.abandon_activity(claim, self._clock.now_ms() + retry_delay_ms(claim.attempt_count))
+                    self._returns.give_back([claim], retry_delay_ms(claim.attempt_count), keep_attempt=True)
                     raise
                 if outcome is not None:
                     batch.settle(claim, outcome)
@@ -146,36 +153,33 @@ class ActivityRunner:
         if self._can_run(claim.work.name):
             return self._outcome(claim, worker_id)
         activity_log.warning("activity %s has no function; tried again later", claim.work.name)
-        self._provider.abandon_activity(claim, self._clock.now_ms() + retry_delay_ms(claim.attempt_count))
+        self._returns.give_back([claim], retry_delay_ms(claim.attempt_count), keep_attempt=True)
         return None
 
     def _run(self, claim: ActivityClaim, worker_id: str) -> None:
         try:
             outcome = self._outcome(claim, worker_id)
         except BaseException:
-            self._provider.abandon_activity(claim, self._clock.now_ms(), keep_attempt=False)
+            self._returns.give_back([claim])
             raise
-        self._provider.complete_activities([(claim, outcome)], self._clock.now_ms())
+        self._returns.complete([(claim, outcome)])
 
     def settle(self, instance_id: str, event_id: int, outcome: ms.Message) -> bool:
-        """Give a waiting activity an outcome without running it; False if it is not waiting."""
+        """Give a waiting activity an outcome without running it; False if it is not waiting, or a worker runs it.
+
+        One that was tried without a function, and is to be tried again later, is waiting.
+        """
         with held_back():
-            return self._settle(instance_id, event_id, outcome)
+            self._returns.write()
+            now_ms = self._clock.now_ms()
+            claims = self._provider.claim_activities(1, now_ms, ACTIVITY_LOCK_MS, instance_id, event_id)
+            self._returns.complete([(claim, outcome) for claim in claims])
+            return bool(claims)
 
-    def _settle(self, instance_id: str, event_id: int, outcome: ms.Message) -> bool:
-        now_ms = self._clock.now_ms()
-        claims = self._provider.claim_activities(ACTIVITY_BATCH, now_ms, ACTIVITY_LOCK_MS, instance_id)
-        chosen = next((each for each in claims if each.work.id == event_id), None)
-        self._give_back([each for each in claims if each is not chosen], now_ms)
-        if chosen is None:
-            return False
-        self._provider.complete_activities([(chosen, outcome)], now_ms)
-        return True
-
-    def _give_back(self, claims: Sequence[ActivityClaim], now_ms: int) -> None:
+    def _give_back(self, claims: Sequence[ActivityClaim]) -> None:
         """Unlock what was claimed and not tried; the claim does not count as a try."""
         if claims:
-            self._provider.abandon_activities(claims, now_ms, keep_attempt=False)
+            self._returns.give_back(claims)
 
     def _can_run(self, name: str) -> bool:
         return name in _SYSTEM or name in self._registry.activity_names()
@@ -194,9 +198,9 @@ class ActivityRunner:
             context = ActivityContext(work, self._provider, worker_id, self._make_client)
             value = call_activity(function, context, payload.load(work.input))
             return _completed(work, payload.dump(f"the result of activity {work.name!r}", value))
-        except (KeyboardInterrupt, SystemExit):
-            raise  # for whoever runs it; never recorded as a result
-        except BaseException as error:  # noqa: BLE001 (an activity may raise anything; it is recorded, type and text)
+        except BaseException as error:  # an activity may raise anything; it is recorded, type and text
+            if isinstance(error, KeyboardInterrupt | SystemExit) and is_main_thread():
+                raise  # for whoever runs it; in a worker's thread nobody can have asked for it but the activity
             text = f"Activity '{work.name}' call failed: {type_and_message(error)}"
             details = ev.application_error(text, "ActivityFailed")
             return ms.ActivityFailed(work.instance, work.execution_id, work.id, details)

@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import Self
 
 from workbench.runtime import messages as ms
-from workbench.runtime.clock import Clock
+from workbench.runtime.activity_returns import ActivityReturns
 from workbench.runtime.errors import WorkbenchError
-from workbench.runtime.provider import ActivityClaim, Provider
+from workbench.runtime.provider import ActivityClaim
 
 QUICK_MS = 20
 """How long the activities of one claim may hold each other up, ms."""
@@ -25,9 +25,8 @@ class ActivityBatch:
     those that came before it.
     """
 
-    def __init__(self, provider: Provider, clock: Clock, claims: Sequence[ActivityClaim]) -> None:
-        self._provider = provider
-        self._clock = clock
+    def __init__(self, returns: ActivityReturns, claims: Sequence[ActivityClaim]) -> None:
+        self._returns = returns
         self._waiting = list(claims)
         self._done: list[tuple[ActivityClaim, ms.Message]] = []
         self._lock = threading.Lock()
@@ -57,13 +56,13 @@ class ActivityBatch:
     def _release(self) -> None:
         """Give back what was not tried, which does not count as a try, and commit what is done."""
         with self._lock:
-            now_ms = self._clock.now_ms()
-            self._provider.abandon_activities(self._waiting, now_ms, keep_attempt=False)
-            self._waiting.clear()
-            if self._done:
-                self._provider.complete_activities(self._done, now_ms)
-                self._done.clear()
+            waiting, self._waiting = self._waiting, []
+            done, self._done = self._done, []
+            try:
+                self._returns.give_back(waiting)
+            finally:
+                self._returns.complete(done)
 
     def _release_early(self) -> None:
-        with suppress(WorkbenchError):  # nothing is lost: the worker does the same when its activity ends
+        with suppress(WorkbenchError):  # nothing is lost: it is written with what comes next
             self._release()

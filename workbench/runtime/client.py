@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -67,30 +68,37 @@ class Client:
     ) -> None:
         """Begin an instance with a given version of its orchestration (None: the latest)."""
         instance_id = payload.storable("an instance id", instance_id)
-        if self._is_known(instance_id):
-            raise InstanceExists(instance_id)
+        name = payload.storable("the name of an orchestration", name)
+        version = None if version is None else payload.storable("a version", version)
         text = payload.dump(f"the input of {name!r}", input)
-        self._send(ms.StartOrchestration(instance_id, name, text, version))
+        start = ms.StartOrchestration(instance_id, name, text, version)
+        if not self._provider.enqueue_if(False, start, self._clock.now_ms()):
+            raise InstanceExists(instance_id)
 
     def raise_event(self, instance_id: str, event_name: str, data: object = None) -> None:
         """Send an external event; it reaches only a wait that is recorded by then. Raises `UnknownInstance`."""
-        self._check_known(instance_id)
+        instance_id = payload.storable("an instance id", instance_id)
         event_name = payload.storable("an event name", event_name)
         self._send(ms.ExternalRaised(instance_id, event_name, payload.dump(f"the data of {event_name!r}", data)))
 
     def enqueue_event(self, instance_id: str, queue_name: str, data: object = None) -> None:
-        """Put a message into an event queue of an instance; it is kept until taken. Raises `UnknownInstance`."""
-        self._check_known(instance_id)
+        """Put a message into an event queue of an instance; it is kept until taken.
+
+        A continue-as-new carries over as many unread ones as `Limits.carried_messages` allows and logs how many were
+        left behind. Raises `UnknownInstance`.
+        """
+        instance_id = payload.storable("an instance id", instance_id)
         queue_name = payload.storable("a queue name", queue_name)
         self._send(ms.QueueMessage(instance_id, queue_name, payload.dump(f"a message for {queue_name!r}", data)))
 
     def cancel_instance(self, instance_id: str, reason: str | None = None) -> None:
         """Ask an instance to end; it does with its next turn. Raises `UnknownInstance`."""
-        self._check_known(instance_id)
+        instance_id = payload.storable("an instance id", instance_id)
         self._send(ms.CancelInstance(instance_id, payload.storable("a reason", reason or "")))
 
     def _send(self, message: ms.Message) -> None:
-        self._provider.enqueue([message], self._clock.now_ms())
+        if not self._provider.enqueue_if(True, message, self._clock.now_ms()):
+            raise UnknownInstance(message.target, self._provider.known_instances())
 
     def _is_known(self, instance_id: str) -> bool:
         return self._provider.is_known(payload.storable("an instance id", instance_id))
@@ -267,12 +275,19 @@ class Client:
         """
         deleted: list[str] = []
         for info in self._chosen(instance_ids):
-            ended_ms = self._provider.executions(info.instance_id)[-1].completed_at_ms
-            early = completed_before_ms is None or (ended_ms is not None and ended_ms < completed_before_ms)
-            if info.parent_instance is None and info.status in TERMINAL and early and len(deleted) < limit:
-                self._provider.delete_instance(info.instance_id)
-                deleted.append(info.instance_id)
+            if len(deleted) == limit:
+                break
+            if info.parent_instance is not None or info.status not in TERMINAL:
+                continue
+            with suppress(UnknownInstance):  # deleted by somebody else meanwhile
+                if completed_before_ms is None or self._ended_before(info.instance_id, completed_before_ms):
+                    self._provider.delete_instance(info.instance_id)
+                    deleted.append(info.instance_id)
         return deleted
+
+    def _ended_before(self, instance_id: str, at_ms: int) -> bool:
+        last = self._provider.executions(instance_id)[-1:]
+        return any(each.completed_at_ms is not None and each.completed_at_ms < at_ms for each in last)
 
     def prune_executions_bulk(
         self,
@@ -305,7 +320,10 @@ class Client:
         info = self.get_instance_info(instance_id)
         if info.status != "Failed":
             raise InstanceNotFailed(instance_id, info.status)
-        started = self._provider.read_history(instance_id, info.execution_id).events[0]
+        events = self._provider.read_history(instance_id, info.execution_id).events
+        if not events:  # deleted, or restarted by somebody else, since it was looked up
+            raise InstanceNotFailed(instance_id, self.get_status(instance_id).status)
+        started = events[0]
         message = ms.ContinueAsNew(
             instance_id,
             info.orchestration,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from workbench.runtime import telemetry
 from workbench.runtime.clock import Clock
-from workbench.runtime.errors import DamagedHistory, DidNotComeBack, LockLost, UnknownOrchestration
+from workbench.runtime.errors import DamagedHistory, DidNotComeBack, LockLost, StoreError, UnknownOrchestration
 from workbench.runtime.execution import Execution
-from workbench.runtime.interrupts import check, only_in_code
+from workbench.runtime.interrupts import check, is_main_thread, only_in_code
 from workbench.runtime.limits import Limits
 from workbench.runtime.poison import Poisoned, poisoned, retry_delay_ms, unreadable
 from workbench.runtime.provider import Claim, Loaded, Provider, TurnCommit
@@ -49,6 +49,8 @@ class Dispatcher:
         self._maker = TurnMaker(registry, limits, execution_class, deadline_ms)
         self._warm = warm
         self._max_attempts = max_attempts
+        self._owed: list[tuple[Claim, int, bool]] = []
+        """Claims that are to be given back, with delay (ms) and whether the try counts; the store failed just then."""
 
     # One instance, by hand.
 
@@ -63,6 +65,7 @@ class Dispatcher:
         """
         now_ms = self._clock.now_ms()
         with only_in_code():
+            self._give_back_owed()
             claims = self._provider.claim(1, now_ms, LOCK_MS, instance_id)
             if not claims:
                 return None
@@ -108,6 +111,7 @@ class Dispatcher:
             return self._make_turns(limit)
 
     def _make_turns(self, limit: int) -> int:
+        self._give_back_owed()
         now_ms = self._clock.now_ms()
         claims = self._provider.claim(limit, now_ms, LOCK_MS)
         if not claims:
@@ -129,7 +133,8 @@ class Dispatcher:
             self._commit(commits, made)
         except BaseException:
             for claim in open_claims:
-                self._give_back(claim, 0, keep_attempt=False)
+                with contextlib.suppress(StoreError):  # what failed is told already; it is given back later
+                    self._give_back(claim, 0, keep_attempt=False)
             for turn in made:
                 self._maker.close(turn.execution)
             raise
@@ -169,7 +174,10 @@ class Dispatcher:
             telemetry.log.warning("%s; tried again later", error)
         except UnknownOrchestration as error:
             telemetry.log.warning("%s; tried again later, instance_id=%s", error, claim.instance_id)
-        except (Exception, SystemExit):  # noqa: BLE001 (logged; the instance is tried again, and fails as poisoned in the end)
+        except BaseException as error:
+            if is_main_thread() and not isinstance(error, Exception | SystemExit):
+                raise
+            # Logged; the instance is tried again, and fails as poisoned in the end.
             telemetry.log.exception("a turn failed, instance_id=%s", claim.instance_id)
         self._give_back(claim, retry_delay_ms(claim.attempt_count), keep_attempt=True)
         return None
@@ -198,3 +206,11 @@ class Dispatcher:
             self._provider.abandon(claim, delay_ms, keep_attempt=keep_attempt)
         except LockLost:
             return
+        except StoreError:
+            self._owed.append((claim, delay_ms, keep_attempt))
+            raise
+
+    def _give_back_owed(self) -> None:
+        """Give back what could not be: by a manual clock its locks would never expire."""
+        while self._owed:
+            self._give_back(*self._owed.pop())

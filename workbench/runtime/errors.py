@@ -2,6 +2,7 @@
 
     WorkbenchError
     ├── UnknownInstance          LookupError   no such instance
+    ├── NoTurnYet                LookupError   an instance that only waits to begin has no history
     ├── UnknownOrchestration     LookupError   no function registered under that name (and version)
     ├── UnknownActivity          LookupError   no function registered under that name
     ├── InstanceExists           ValueError    that id is taken
@@ -23,9 +24,12 @@
     ├── InvalidTask              TypeError     a task stands where it must not, or an argument is wrong
     ├── NotJSON                  TypeError     a value has no JSON form
     ├── NotStorable              ValueError    a text has no UTF-8 form
+    ├── NotText                  TypeError     an id, a name or a reason is something else than text
     ├── ContextInactive                        a context was used outside its turn or thread
     ├── TurnInsideItself                       an activity makes a turn of its own instance
     ├── EmptyCorpus              ValueError    nothing to check, which proves nothing
+    ├── CodeForNothing           LookupError   the code that was given is for nothing that was recorded
+    ├── NotAFunction             TypeError     something else where a function is wanted
     ├── TooManyTurns             ValueError    more turns than one saved page should hold
     ├── NotASavedPage            FileExistsError  a file that is something else would be overwritten
     └── StoreError
@@ -72,6 +76,17 @@ class UnknownInstance(WorkbenchError, LookupError):
     def __init__(self, instance_id: str, known: tuple[str, ...] = ()) -> None:
         self.instance_id = instance_id
         super().__init__(f"there is no instance {instance_id!r}; {_choice('instances here', known)}")
+
+
+class NoTurnYet(WorkbenchError, LookupError):
+    """An instance waits to begin, so it has no history."""
+
+    def __init__(self, instance_id: str) -> None:
+        self.instance_id = instance_id
+        super().__init__(
+            f"instance {instance_id!r} has made no turn yet, so there is no history; "
+            "make one with run.turn(), or start the runtime"
+        )
 
 
 class UnknownOrchestration(WorkbenchError, LookupError):
@@ -168,13 +183,15 @@ class InstanceWaiting(WorkbenchError):
 
 
 class ActivityNotWaiting(WorkbenchError, LookupError):
-    """A result was given by hand for an activity that the instance does not wait for."""
+    """A result was given by hand for an activity that the instance does not wait for, or that runs just now."""
 
-    def __init__(self, instance_id: str, event_id: int, waiting: tuple[str, ...]) -> None:
+    def __init__(self, instance_id: str, event_id: int, waiting: tuple[str, ...], is_run: bool = False) -> None:
         self.instance_id = instance_id
         self.event_id = event_id
         super().__init__(
-            f"instance {instance_id!r} waits for no activity with event id {event_id}; "
+            f"the activity of event {event_id} of instance {instance_id!r} is being run just now: its own result counts"
+            if is_run
+            else f"instance {instance_id!r} waits for no activity with event id {event_id}; "
             f"activities it waits for: {', '.join(waiting) or 'none'}"
         )
 
@@ -283,6 +300,13 @@ class NotStorable(WorkbenchError, ValueError):
         )
 
 
+class NotText(WorkbenchError, TypeError):
+    """An id, a name or a reason is something else than text."""
+
+    def __init__(self, what: str, value: object) -> None:
+        super().__init__(f"{what} is a text, not {type(value).__name__} {value!r:.60}")
+
+
 class ContextInactive(WorkbenchError):
     """An orchestration context was used outside its turn, or from another thread."""
 
@@ -305,6 +329,24 @@ class EmptyCorpus(WorkbenchError, ValueError):
         super().__init__(
             f"there is nothing in {what}: a check of no recordings proves nothing. Record some, or mend the path"
         )
+
+
+class CodeForNothing(WorkbenchError, LookupError):
+    """Code was given by name, and no recording is of that name: a check that compares nothing must not pass."""
+
+    def __init__(self, given: tuple[str, ...], recorded: tuple[str, ...]) -> None:
+        super().__init__(
+            f"no recording is of {', '.join(map(repr, given))}, so nothing would be compared; "
+            f"{_choice('orchestrations that were recorded', recorded)}"
+        )
+
+
+class NotAFunction(WorkbenchError, TypeError):
+    """Something else was given where the function of an orchestration or activity is wanted."""
+
+    def __init__(self, what: str, code: object) -> None:
+        kind = "the class" if isinstance(code, type) else f"{type(code).__name__}"
+        super().__init__(f"{what} such as `def flow(ctx, input)`, not {kind} {code!r:.60}")
 
 
 class TooManyTurns(WorkbenchError, ValueError):

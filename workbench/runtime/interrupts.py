@@ -59,7 +59,7 @@ def only_in_code() -> Section:
 
 def check() -> None:
     """Raise `KeyboardInterrupt` if user code of this `only_in_code` section was interrupted and has swallowed it."""
-    if _state.noted and _is_main_thread():
+    if _state.noted and is_main_thread():
         raise KeyboardInterrupt
 
 
@@ -75,7 +75,7 @@ class Section:
         self._kept = (False, False, False, False)
 
     def __enter__(self) -> Self:
-        if not _is_main_thread():
+        if not is_main_thread():
             return self
         before = signal.getsignal(signal.SIGINT)
         if before is not _handler:
@@ -162,5 +162,6 @@ def _in_user_code(frame: types.FrameType | None) -> bool:
     return frame is not None and is_user
 
 
-def _is_main_thread() -> bool:
+def is_main_thread() -> bool:
+    """Whether this is the thread that Python interrupts."""
     return threading.get_ident() == threading.main_thread().ident

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from workbench.runtime.errors import NotJSON, NotStorable
+from workbench.runtime.errors import NotJSON, NotStorable, NotText
 
 LONGEST_PATH = 60
 _decode = msgspec.json.Decoder().decode
@@ -50,7 +50,9 @@ def load_strict(text: str) -> Any:
 
 
 def storable(what: str, text: str) -> str:
-    """The text itself; raises `NotStorable` if half a character in it has no UTF-8 form."""
+    """The text itself; raises `NotText` if it is none, `NotStorable` if half a character in it has no UTF-8 form."""
+    if not isinstance(text, str):
+        raise NotText(what, text)
     if not text.isascii():
         try:
             text.encode()

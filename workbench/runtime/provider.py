@@ -160,9 +160,13 @@ class Provider(ABC):
 
     @abstractmethod
     def claim_activities(
-        self, limit: int, now_ms: int, lock_ms: int, instance_id: str | None = None
+        self, limit: int, now_ms: int, lock_ms: int, instance_id: str | None = None, event_id: int | None = None
     ) -> list[ActivityClaim]:
-        """Lock up to `limit` waiting activities, oldest first."""
+        """Lock up to `limit` waiting activities, oldest first.
+
+        With `instance_id` only its activities, with `event_id` the one that this event scheduled, also when it is to
+        be tried again later only.
+        """
 
     @abstractmethod
     def complete_activities(self, done: Sequence[tuple[ActivityClaim, Message]], now_ms: int) -> list[ActivityClaim]:
@@ -182,6 +186,16 @@ class Provider(ABC):
     @abstractmethod
     def enqueue(self, messages: Sequence[Message], now_ms: int, visible_at_ms: int | None = None) -> None:
         """Put messages into the queues of the instances they are addressed to."""
+
+    def enqueue_if(self, known: bool, message: Message, now_ms: int) -> bool:
+        """Enqueue a message only if its instance is known, or only if it is not; whether it was enqueued.
+
+        A store that threads share looks and writes in one step.
+        """
+        if self.is_known(message.target) != known:
+            return False
+        self.enqueue([message], now_ms)
+        return True
 
     @abstractmethod
     def next_visible_ms(self, instance_id: str | None = None) -> int | None:

@@ -131,8 +131,11 @@ def _carry_less(result: TurnResult, limits: Limits) -> TurnResult:
             kept.append(message)
     if not lost:
         return result
-    warning = f"{lost} unread queue messages were not carried over: the limit is {limits.carried_messages}"
-    return msgspec.structs.replace(result, messages=tuple(kept), warnings=(*result.warnings, warning))
+    warning = f"unread queue messages were not carried over: {lost}; the limit is {limits.carried_messages}"
+    line: LogLine = ("runtime", "WARNING", warning, {})
+    return msgspec.structs.replace(
+        result, messages=tuple(kept), warnings=(*result.warnings, warning), logs=(*result.logs, line)
+    )
 
 
 def _lines(broken: BrokenLimit) -> list[LogLine]:

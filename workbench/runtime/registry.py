@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from workbench.runtime.errors import RegistrationConflict, UnknownActivity, UnknownOrchestration
+from workbench.runtime.errors import NotAFunction, RegistrationConflict, UnknownActivity, UnknownOrchestration
 from workbench.runtime.fingerprint import fingerprint
 from workbench.runtime.payload import storable
 from workbench.runtime.tasks import RESERVED_PREFIX
@@ -49,9 +49,9 @@ class Registry:
 
     def add_activity(self, name: str, function: Callable[..., Any]) -> Registration:
         """Register an activity; says whether its code is new, the same, or changed."""
+        storable("the name of an activity", name)
         if name.startswith(RESERVED_PREFIX):
             raise RegistrationConflict(f"activity name {name!r} uses reserved prefix {RESERVED_PREFIX!r}")
-        storable("the name of an activity", name)
         with self._lock:
             return _register(self._activities, name, f"activity {name!r}", name, "", function)
 
@@ -90,6 +90,7 @@ class Registry:
 def _register(
     table: dict[str, Registered], key: str, what: str, name: str, version: str, function: Callable[..., Any]
 ) -> Registration:
+    _check_function(what, function)
     before = table.get(key)
     module = getattr(function, "__module__", None)
     if before is not None and getattr(before.function, "__module__", None) != module:
@@ -104,8 +105,13 @@ def _register(
     return "same" if before.fingerprint == now.fingerprint else "changed"
 
 
-def _check_version(version: str) -> None:
-    parts = version.split(".")
+def _check_function(what: str, function: object) -> None:
+    if not callable(function) or isinstance(function, type):
+        raise NotAFunction(f"{what} is registered with a function", function)
+
+
+def _check_version(version: object) -> None:
+    parts = version.split(".") if isinstance(version, str) else []
     if not all(part.isascii() and part.isdigit() for part in parts) or len(parts) != 3:
         raise RegistrationConflict(f"a version is three numbers such as '1.0.0', not {version!r}")
 

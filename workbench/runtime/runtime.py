@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
+import time
+import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,7 +17,7 @@ from workbench.runtime.activities import ActivityRunner
 from workbench.runtime.client import Client
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.dispatcher import MAX_ATTEMPTS, Dispatcher
-from workbench.runtime.errors import StoreClosed
+from workbench.runtime.errors import StoreClosed, WorkbenchError
 from workbench.runtime.kv import PER_TURN
 from workbench.runtime.limits import Limits
 from workbench.runtime.provider import Provider
@@ -22,6 +26,8 @@ from workbench.runtime.warm import DEFAULT_SIZE, WarmExecutions
 from workbench.runtime.watchdog import DEADLINE_MS
 
 F = TypeVar("F", bound=Callable[..., Any])
+AT_EXIT_MS = 2_000
+"""How long a program that ends waits for its workers, ms; activities that take longer are run again by the next."""
 
 
 class RuntimeOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +66,7 @@ class Runtime:
         self._clock = clock or SystemClock()
         self._limits = limits or Limits.duroxide()
         self._stopping = threading.Event()
+        """That of the newest workers: those that outlived a shutdown keep their own, which stays set."""
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
         keeps = self.options.warm > 0 and provider.kv_model != PER_TURN
@@ -100,20 +107,25 @@ class Runtime:
         """Whether its workers make turns."""
         return any(thread.is_alive() for thread in self._threads) and not self._stopping.is_set()
 
+    def is_inside_a_worker(self) -> bool:
+        """Whether one of its workers is what calls."""
+        return threading.current_thread() in self._threads
+
     def start(self, block: bool = False) -> None:
         """Start the workers and return; with `block` stay until `shutdown` is called, as the SDK's does."""
         with self._lock:
             if not self.is_running:
-                self._stopping.clear()
+                stopping = self._stopping = threading.Event()
                 options = self.options
                 loops = [(f"turns-{i}", self._turns) for i in range(1, options.orchestration_concurrency + 1)]
                 loops += [(f"activities-{i}", self._activities) for i in range(1, options.worker_concurrency + 1)]
                 self._threads = [
-                    threading.Thread(target=loop, args=(name,), name=f"workbench-{name}", daemon=True)
+                    threading.Thread(target=loop, args=(name, stopping), name=f"workbench-{name}", daemon=True)
                     for name, loop in loops
                 ]
                 for thread in self._threads:
                     thread.start()
+                _running.add(self)
         if block:
             self._stopping.wait()
 
@@ -123,9 +135,11 @@ class Runtime:
         An activity that takes longer is left to end by itself; its outcome is still recorded if the store is open.
         """
         self._stopping.set()
-        timeout_s = (10_000 if timeout_ms is None else timeout_ms) / 1000
+        _running.discard(self)
+        ends = time.monotonic() + (10_000 if timeout_ms is None else timeout_ms) / 1000
         for thread in self._threads:
-            thread.join(timeout_s)
+            if thread is not threading.current_thread():  # an activity that ends the runtime: its worker goes last
+                thread.join(max(0.0, ends - time.monotonic()))
         if self._warm is not None:
             self._warm.drop()
 
@@ -138,7 +152,7 @@ class Runtime:
 
     # The workers.
 
-    def _turns(self, name: str) -> None:
+    def _turns(self, name: str, stopping: threading.Event) -> None:
         dispatcher = Dispatcher(
             self._provider,
             self.registry,
@@ -148,21 +162,33 @@ class Runtime:
             warm=self._warm,
             max_attempts=self.options.max_attempts,
         )
-        self._loop(name, lambda: dispatcher.make_turns(self.options.batch) > 0)
+        self._loop(name, stopping, lambda: dispatcher.make_turns(self.options.batch) > 0)
 
-    def _activities(self, name: str) -> None:
+    def _activities(self, name: str, stopping: threading.Event) -> None:
         runner = ActivityRunner(self._provider, self.registry, self._clock, lambda: Client(self._provider, self._clock))
-        self._loop(name, lambda: runner.run_batch(self.options.max_attempts, name))
+        self._loop(name, stopping, lambda: runner.run_batch(self.options.max_attempts, name))
+        with suppress(WorkbenchError):  # the store still fails, or is closed: the next process runs it again
+            runner.write_returns()
 
-    def _loop(self, name: str, work: Callable[[], bool]) -> None:
+    def _loop(self, name: str, stopping: threading.Event, work: Callable[[], bool]) -> None:
         """Work while there is some, else wait for a change of the store; an error is logged and the worker goes on."""
         idle_s = self.options.dispatcher_poll_interval_ms / 1000
-        while not self._stopping.is_set():
+        while not stopping.is_set():
             try:
                 if not work():
                     self._provider.wait(idle_s)
             except StoreClosed:
                 return
-            except (Exception, SystemExit):  # noqa: BLE001 (logged; one bad moment must not end a worker)
+            except BaseException:  # noqa: BLE001 (logged; one bad moment must not end a worker)
                 telemetry.log.exception("worker %s failed and goes on", name)
-                self._stopping.wait(idle_s)
+                stopping.wait(idle_s)
+
+
+_running: weakref.WeakSet[Runtime] = weakref.WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """Let workers leave the database before the interpreter ends: a thread that is killed in there takes all down."""
+    for runtime in list(_running):
+        runtime.shutdown(AT_EXIT_MS)

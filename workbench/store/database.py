@@ -120,7 +120,8 @@ class Database:
         self._write_lock = threading.RLock()
         self._free = threading.local()
         self._idle = threading.Condition()
-        self._busy: set[Cursor] = set()
+        self._busy: dict[Cursor, int] = {}
+        """Cursors in use, each with the thread that took it."""
         self._closed = False
 
     @contextmanager
@@ -174,12 +175,24 @@ class Database:
             raise StoreFileGone(self.path)
 
     def close(self) -> None:
-        """Wait for the writer, interrupt readers, close every cursor and release the file."""
+        """Wait for the writer, interrupt readers, close every cursor and release the file.
+
+        Raises `StoreError`, and the store stays open, when a reader cannot be interrupted.
+        """
         with held_back(), self._write_lock, self._idle:
             if self._closed:
                 return
-            self._closed = True
-            self._interrupt_readers()
+            if threading.get_ident() in self._busy.values():
+                raise StoreError(
+                    f"the store {self.name} is being used further up on this very thread, so it stays open; "
+                    "close it where that is over, not in a signal handler or a callback"
+                )
+            self._closed = True  # from here on nobody begins to read
+            try:
+                self._interrupt_readers()
+            except StoreError:
+                self._closed = False
+                raise
             self._root.close()
         self.changes.announce()
 
@@ -205,6 +218,8 @@ class Database:
                 with suppress(duckdb.Error):  # the error may have ended the transaction already
                     cursor.execute("ROLLBACK")
                 self._is_broken |= isinstance(error, duckdb.FatalException)
+                if self._closed and isinstance(error, duckdb.InterruptException):
+                    raise StoreClosed(self.name) from None
                 if isinstance(error, duckdb.Error | UnicodeEncodeError):
                     raise StatementRefused(self.name, self._reason(error)) from error
                 if type(error) is RuntimeError and str(error) == "Query interrupted":
@@ -230,7 +245,7 @@ class Database:
             root = self._root
             free = self._free_cursors(root)
             cursor = free.pop() if free else root.cursor()
-            self._busy.add(cursor)
+            self._busy[cursor] = threading.get_ident()
         try:
             yield cursor
             free.append(cursor)
@@ -239,7 +254,7 @@ class Database:
             raise
         finally:
             with self._idle:
-                self._busy.discard(cursor)
+                self._busy.pop(cursor, None)
                 self._idle.notify_all()
 
     def _free_cursors(self, root: Cursor) -> list[Cursor]:

@@ -66,11 +66,11 @@ def release(database: Database) -> None:
     """Give a database back; the last user closes it."""
     database.check_process()
     with held_back(), _registry_lock:
-        database.users -= 1
-        if database.users == 0:
-            database.close()
+        if database.users == 1:
+            database.close()  # when it cannot be, it stays open and keeps its user
             if database.path is not None:
                 del _open[database.path]
+        database.users -= 1
 
 
 @contextmanager
@@ -133,6 +133,12 @@ def _database_here(resolved: Path) -> Database | None:
 
 def _open_first(path: Path, kv_model: KVModel | None, heals: bool) -> Database:
     if not path.exists():
+        log = path.with_name(f"{path.name}.wal")
+        if log.exists():
+            raise StoreError(
+                f"{path.name} is not there, but its log {log.name} is: the store was deleted or moved without it; "
+                "put the store back beside it, or move the log away"
+            )
         _create(path, kv_model or DELTA)
     # Looked at read-only first: a file that is refused must not even have its write-ahead log folded in.
     with connected_read_only(path) as connection:

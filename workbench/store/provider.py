@@ -108,13 +108,13 @@ class DuckDBProvider(Provider):
     # Queues.
 
     def claim_activities(
-        self, limit: int, now_ms: int, lock_ms: int, instance_id: str | None = None
+        self, limit: int, now_ms: int, lock_ms: int, instance_id: str | None = None, event_id: int | None = None
     ) -> list[ActivityClaim]:
-        """Lock up to `limit` waiting activities, oldest first."""
+        """Lock up to `limit` waiting activities, oldest first; see `Provider.claim_activities`."""
         store = self._store
         store.changes.look()
         with store.writing() as cursor:
-            return queues.claim_activities(cursor, limit, now_ms, lock_ms, instance_id)
+            return queues.claim_activities(cursor, limit, now_ms, lock_ms, instance_id, event_id)
 
     def complete_activities(self, done: Sequence[tuple[ActivityClaim, Message]], now_ms: int) -> list[ActivityClaim]:
         """Remove activities and enqueue their outcomes, atomically; returns the claims that were no longer ours."""
@@ -148,6 +148,16 @@ class DuckDBProvider(Provider):
         with store.writing() as cursor:
             queues.enqueue(cursor, ((message, now_ms) for message in messages), visible_at_ms)
         store.changes.announce()
+
+    def enqueue_if(self, known: bool, message: Message, now_ms: int) -> bool:
+        """Enqueue a message only if its instance is known, or only if it is not, in one transaction; whether it was."""
+        store = self._store
+        with store.writing() as cursor:
+            if histories.is_known(cursor, message.target) != known:
+                return False
+            queues.enqueue(cursor, [(message, now_ms)])
+        store.changes.announce()
+        return True
 
     def next_visible_ms(self, instance_id: str | None = None) -> int | None:
         """The earliest time at which a waiting message can be claimed; None if none ever can as things stand.
@@ -299,9 +309,9 @@ class DuckDBProvider(Provider):
 
     def close(self) -> None:
         """Give the store back; the last provider on a file releases it. Further calls raise `StoreClosed`."""
-        database, self._database = self._database, None
-        if database is not None:
-            release(database)
+        if self._database is not None:
+            release(self._database)
+            self._database = None
 
     @property
     def _store(self) -> Database:

@@ -71,10 +71,13 @@ def remove_activities(cursor: Cursor, cancelled: Sequence[tuple[str, int, int]])
 
 
 def claim_activities(
-    cursor: Cursor, limit: int, now_ms: int, lock_ms: int, instance_id: str | None
+    cursor: Cursor, limit: int, now_ms: int, lock_ms: int, instance_id: str | None, event_id: int | None = None
 ) -> list[ActivityClaim]:
-    """Lock up to `limit` visible activities whose lock, if any, has expired, oldest first."""
-    bounds = {"limit": limit, "now_ms": now_ms, "instance_id": instance_id}
+    """Lock up to `limit` visible activities whose lock, if any, has expired, oldest first.
+
+    With `event_id` only the one that this event scheduled, visible or not.
+    """
+    bounds = {"limit": limit, "now_ms": now_ms, "instance_id": instance_id, "event_id": event_id}
     while True:
         rows = cursor.execute(_READY_ACTIVITIES, bounds).fetchall()
         works, problems = decode_rows([(row_id, text) for row_id, text, _ in rows])
@@ -192,7 +195,8 @@ WHERE worker_queue.instance_id = cancelled.instance_id AND worker_queue.executio
 _READY_ACTIVITIES = """
 SELECT id, work_item, attempt_count
 FROM worker_queue
-WHERE visible_at_ms <= $now_ms AND problem IS NULL AND (locked_until_ms IS NULL OR locked_until_ms <= $now_ms)
+WHERE (visible_at_ms <= $now_ms OR $event_id IS NOT NULL) AND problem IS NULL
+  AND (locked_until_ms IS NULL OR locked_until_ms <= $now_ms) AND ($event_id IS NULL OR activity_id = $event_id)
   AND ($instance_id IS NULL OR instance_id = $instance_id)
 ORDER BY id
 LIMIT $limit

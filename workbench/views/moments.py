@@ -27,8 +27,15 @@ def address_in_words(instance_id: str, address: str) -> str:
     return f"{shown}@{address}" if address else shown
 
 
-def split_moment(address: str) -> tuple[str | None, str]:
-    """The instance (None without one) and the address in it: of `order-42@2.7` both."""
+def split_moment(address: str | int) -> tuple[str | None, str]:
+    """The instance (None without one) and the address in it: of `order-42@2.7` both; a number is that of a turn.
+
+    Raises `TypeError` for what is neither text nor a whole number.
+    """
+    if isinstance(address, int) and not isinstance(address, bool):
+        address = str(address)
+    if not isinstance(address, str):
+        raise TypeError(f"an address is a text such as '2', '1.2' or 'order-42@1.2.3', not {address!r}")
     instance, found, place = address.strip().rpartition("@")
     return (instance, place.strip()) if found else (None, place)
 

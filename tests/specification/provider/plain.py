@@ -202,15 +202,16 @@ class PlainProvider(Provider):
             self._messages.append(Waiting(next(self._ids), message, at_ms))
 
     def claim_activities(
-        self, limit: int, now_ms: int, lock_ms: int, instance_id: str | None = None
+        self, limit: int, now_ms: int, lock_ms: int, instance_id: str | None = None, event_id: int | None = None
     ) -> list[ActivityClaim]:
         claims: list[ActivityClaim] = []
         for each in self._activities:
-            free = each.visible_at_ms <= now_ms and each.locked_until_ms <= now_ms
+            assert isinstance(each.work, ActivityExecute)
+            visible = each.work.id == event_id if event_id is not None else each.visible_at_ms <= now_ms
+            free = visible and each.locked_until_ms <= now_ms
             if free and instance_id in (None, each.work.target) and len(claims) < limit:
                 each.token, each.locked_until_ms = f"token-{next(self._ids)}", now_ms + lock_ms
                 each.attempts += 1
-                assert isinstance(each.work, ActivityExecute)
                 claims.append(ActivityClaim(each.id, each.token, each.work, each.attempts))
         return claims
 
