@@ -59,7 +59,10 @@ def test_code_that_is_missing_fails_unless_allowed(capsys: pytest.CaptureFixture
     command = ["check", str(ORDERS), "--code", f"Other={FLOWS}:order_flow"]
     assert cli.main(command) == 1
     assert "OrderFlow 1.0.0 · no code given" in capsys.readouterr().out
-    assert cli.main([*command, "--missing-code"]) == 0
+    assert cli.main([*command, "--missing-code"]) == 2  # it would compare nothing
+    assert "no recording is of 'Other', so nothing would be compared" in capsys.readouterr().err
+    week = str(ORDERS.with_name("week.db"))
+    assert cli.main(["check", week, "--code", f"OrderFlow={FLOWS}:order_flow", "--missing-code"]) == 0
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,6 @@ def test_the_line_for_pytest_runs_as_it_stands(own_data: Path) -> None:
     with open_source(own_data / "your.db") as source:
         for recording in source.recordings():
             recording.to_json(own_data / "tests" / "recordings" / f"{recording.instance_id}.json")
-    imports = "import pytest\nfrom flows import order_flow\nfrom workbench import corpus\n"
-    (own_data / "test_flows.py").write_text(imports + test, encoding="utf-8")
+    (own_data / "test_flows.py").write_text(test, encoding="utf-8")
     ran = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_flows.py"], own_data)
     assert "3 passed" in ran.stdout, ran.stdout + ran.stderr

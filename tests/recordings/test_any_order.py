@@ -11,7 +11,7 @@ from tests.cases.edited import edited
 from tests.cases.recorded import recording
 from workbench import Recording, Workbench
 
-HINT = "iterate in a fixed order, sorted(…) for a set: this turn was recorded making the same operations in another"
+HINT = "keep the order, over a set with sorted(…): this turn was recorded making the same operations in another order"
 NAMES = ["b", "c", "a"]
 
 

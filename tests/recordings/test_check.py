@@ -16,7 +16,7 @@ from tests.views.making import FLOW, recorded
 from workbench import Recording, check, open_source
 from workbench.recordings import CheckReport
 from workbench.recordings.sources import Source
-from workbench.runtime.errors import BadRecording, EmptyCorpus, NondeterminismError
+from workbench.runtime.errors import BadRecording, CodeForNothing, EmptyCorpus, NondeterminismError
 from workbench.runtime.fingerprint import fingerprint
 
 NEXT = FLOW.replace("    ctx.set_kv_value", '    yield ctx.schedule_activity("Extra", 1)\n    ctx.set_kv_value', 1)
@@ -121,7 +121,23 @@ def test_a_recording_without_code_fails_unless_that_is_allowed(flows: list[Recor
     assert not report.passed
     assert report.must_stay == ()
     assert len(report.unknown) == 2
-    assert check(flows, {"Other": typed(FLOW)}, missing_code=True).passed
+    other = msgspec.structs.replace(flows[0], orchestration="Other")
+    assert check([*flows, other], {"Other": typed(FLOW)}, missing_code=True).passed
+
+
+def test_a_check_in_which_no_code_has_the_name_of_a_recording_is_refused(flows: list[Recording]) -> None:
+    """A name with a letter missing, and everything that has no code allowed: it would pass and prove nothing."""
+    with pytest.raises(CodeForNothing, match=r"^no recording is of 'Flw', so nothing would be compared; "):
+        check(flows, {"Flw": typed(FLOW)}, missing_code=True)
+
+
+def test_an_instance_in_flight_without_code_cannot_be_said_to_take_it(flows: list[Recording]) -> None:
+    other = msgspec.structs.replace(flows[1], orchestration="Other")
+    report = check([*flows, other], {flows[0].orchestration: typed(FLOW)}, missing_code=True)
+    allowed = [row for row in report.rows if row.orchestration == "Other"]
+    assert [row.passed for row in allowed] == [True]
+    assert not [row for row in report.can_take if row.orchestration == "Other"]
+    assert list(report.unknown) == allowed
 
 
 def test_strict_differences_fail_only_who_asks() -> None:

@@ -235,3 +235,19 @@ def test_json_in_events_is_what_is_stored(store: Path) -> None:
     with open_source(store) as source:
         texts = [text for (text,) in source.query("SELECT json FROM events")[1]]
         assert all(json.loads(text)["instance_id"].startswith("parent-1") for text in texts)
+
+
+def test_a_query_over_a_store_that_is_open_here_leaves_the_store_as_it_was(tmp_path: Path) -> None:
+    """The views have names of the store's own tables, and were once left on its connection."""
+    with Workbench(tmp_path / "open.duckdb") as wb:
+        wb.orchestration("One")(lambda _, given: given)
+        run = wb.start("One", 1, "o")
+        with open_source(tmp_path / "open.duckdb") as source:
+            for _ in range(3):
+                assert list(source.sql("SELECT instance_id FROM executions")["instance_id"]) == []
+                assert repr(run.outcome) != ""
+            assert run.finish().output == 1
+            assert list(source.sql("SELECT status FROM executions")["status"]) == ["Completed"]
+            with pytest.raises(StoreError, match="nowhere"):
+                source.sql("SELECT * FROM nowhere")
+            assert list(wb.sql("SELECT current_execution_id FROM instances")["current_execution_id"]) == [1]

@@ -113,9 +113,14 @@ def test_a_function_without_a_name_that_can_be_written_gets_one(flows: list[Reco
     assert 'wb.orchestration("Flow", version="1.1.0")(new_code)' in pin
 
 
-def test_what_duroxide_would_let_pass_is_said(flows: list[Recording]) -> None:
+def test_what_duroxide_would_let_pass_is_said_of_instances_in_flight(flows: list[Recording]) -> None:
     early = typed(FLOW.replace('    ctx.set_kv_value("b", "2")', '    return "early"'))
-    assert "duroxide  would go on without a word with order-1, order-2, flow-1" in check(flows, early).text()
+    assert "duroxide  would go on without a word with order-1, order-2\n" in check(flows, early).text()
+
+
+def test_code_that_raises_is_noticed_by_duroxide_too(flows: list[Recording]) -> None:
+    raises = typed(FLOW.replace('    ctx.set_kv_value("b", "2")', "    ctx.set_kv_valeu()"))
+    assert "without a word" not in check(flows, raises).text()
 
 
 def test_strict_differences_that_stop_nothing_are_named() -> None:

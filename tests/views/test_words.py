@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.views import characters, layout, words
+from workbench.views.long_values import differing_parts
 
 
 @pytest.mark.parametrize(
@@ -91,3 +94,12 @@ def test_a_labelled_row_wraps_under_its_text_and_keeps_its_blanks() -> None:
     assert lines[0].startswith("  now       set a =  two  blanks and")
     assert all(line.startswith(" " * 12) for line in lines[1:])
     assert max(map(len, lines)) <= layout.WIDTH
+
+
+def test_long_parts_of_an_input_that_begin_and_end_alike_are_shown_where_they_differ() -> None:
+    one, other = ({"note": "a" * 80 + letter + "b" * 80, "same": 1} for letter in "XY")
+    ((path, mine, its),) = differing_parts("input", json.dumps(one), json.dumps(other))
+    assert path == "input.note"
+    assert "aXb" in mine
+    assert "aYb" in its
+    assert mine.endswith(" (161 B, from character 67)")

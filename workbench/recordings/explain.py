@@ -37,7 +37,7 @@ NOT_HEALED = (
     "restart the instance (client.restart_instance): its store was migrated in the middle of this execution; or "
     "migrate the old file again with heal=True"
 )
-SORT = "iterate in a fixed order, sorted(…) for a set: this turn was recorded making the same operations in another"
+SORT = "keep the order, over a set with sorted(…): this turn was recorded making the same operations in another order"
 DELTA_TOO = 'use the delta model (kv_model="delta"); this history differs there too, at another place'
 MOST_CAUSES = 3
 ENOUGH = 40

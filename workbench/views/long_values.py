@@ -22,7 +22,7 @@ def differing_parts(name: str, one: str | None, other: str | None) -> list[tuple
     except RecursionError:
         found = []
     if found:
-        shown = [(words.shown(path), _part(mine), _part(its)) for path, mine, its in found[:MOST_PATHS]]
+        shown = [(words.shown(path), *_both(mine, its)) for path, mine, its in found[:MOST_PATHS]]
         more = len(found) - MOST_PATHS
         return [*shown, (f"and {more} more", "…", "…")] if more > 0 else shown
     place = _first_difference(one, other)
@@ -44,6 +44,16 @@ _NOT_THERE = object()
 
 def _part(value: Any) -> str:
     return "not there" if value is _NOT_THERE else words.shown(msgspec.json.encode(value).decode())
+
+
+def _both(mine: Any, its: Any) -> tuple[str, str]:
+    """Both values in words; long ones that would look the same around the place where they differ."""
+    shown = _part(mine), _part(its)
+    if shown[0] != shown[1]:
+        return shown
+    one, other = (each if isinstance(each, str) else msgspec.json.encode(each).decode() for each in (mine, its))
+    place = _first_difference(one, other)
+    return words.shown_around(one, place), words.shown_around(other, place)
 
 
 def _container(text: str) -> Any:

@@ -142,6 +142,11 @@ def _reference(row: CheckRow) -> str:
     return "accepts" if row.reference.accepted else "refuses"
 
 
+def _goes_on(row: CheckRow) -> bool:
+    """Whether duroxide would notice nothing; code that raises fails the instance there too."""
+    return row.reference is not None and row.reference.accepted and row.reference.status != "Failed"
+
+
 def remarks(report: CheckReport) -> list[tuple[str, list[str]]]:
     """Labelled sentences below the rows."""
     found: list[tuple[str, list[str]]] = []
@@ -150,7 +155,7 @@ def remarks(report: CheckReport) -> list[tuple[str, list[str]]]:
         first = f"{words.shown(loose[0].instance_id)}: {strict_difference_in_words(loose[0].strict_differences[0])}"
         count = words.counted(len(loose), "recording")
         found.append(("differs", [f"{count} with strict differences, which stop nothing; {first}"]))
-    lenient = [row for row in report.rows if not row.passed and row.reference is not None and row.reference.accepted]
+    lenient = [row for row in report.rows if row.in_flight and not row.passed and _goes_on(row)]
     if lenient:
         names = words.listed(words.shown(row.instance_id) for row in lenient)
         found.append(("duroxide", [f"would go on without a word with {names}"]))

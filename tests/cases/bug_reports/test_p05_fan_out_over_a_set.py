@@ -83,7 +83,7 @@ def test_with_another_hash_seed_the_instance_fails_and_is_told_the_first_name_th
     now = re.search(r'now       activity Echo\("(\w+)"\)', text)
     assert now is not None
     assert now[1] in set(recorded[1:])
-    assert "iterate in a fixed order, sorted(…) for a set" in text
+    assert "keep the order, over a set with sorted(…)" in text
     assert (ran, waiting) == ([], 0)
     assert [json.loads(each) for each in scheduled] == recorded
     assert kinds[-2:] == ["ExternalEvent", "OrchestrationFailed"]
