@@ -16,7 +16,13 @@ from tests.views.making import FLOW, recorded
 from workbench import Recording, check, open_source
 from workbench.recordings import CheckReport
 from workbench.recordings.sources import Source
-from workbench.runtime.errors import BadRecording, CodeForNothing, EmptyCorpus, NondeterminismError
+from workbench.runtime.errors import (
+    BadRecording,
+    CodeForNothing,
+    EmptyCorpus,
+    NondeterminismError,
+    RegistrationConflict,
+)
 from workbench.runtime.fingerprint import fingerprint
 
 NEXT = FLOW.replace("    ctx.set_kv_value", '    yield ctx.schedule_activity("Extra", 1)\n    ctx.set_kv_value', 1)
@@ -263,3 +269,8 @@ def test_a_report_is_plain_data(flows: list[Recording]) -> None:
     report = check(flows, typed(FLOW))
     assert isinstance(report, CheckReport)
     assert msgspec.structs.asdict(report)["code_names"] == {"": {"": "flow"}}
+
+
+def test_versions_that_could_not_be_registered_are_refused(flows: list[Recording]) -> None:
+    with pytest.raises(RegistrationConflict, match=r"^a version is three numbers such as '1\.0\.0', not '1\.1'$"):
+        check(flows, {"Flow": {"1.1": typed(FLOW)}})

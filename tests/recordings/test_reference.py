@@ -76,6 +76,9 @@ def test_an_event_of_unknown_type_makes_the_whole_history_unreadable_to_it() -> 
 
 def test_without_code_and_over_damage_it_says_nothing() -> None:
     assert recording("P-01").replay().reference_verdict is None
+    awaited = typed(FLOW.replace("def flow", "async def flow").replace("yield", "await"))
+    assert recorded_once(FLOW).replay(awaited).is_same
+    assert recorded_once(FLOW).replay(awaited).reference_verdict is None  # its SDK runs generators
     assert recording("P-15", "a").replay(programs.before_the_change).reference_verdict is None
 
 

@@ -71,6 +71,12 @@ def test_a_replay_without_code_shows_the_turns_and_compares_nothing() -> None:
     )
 
 
+def test_the_turn_with_another_outcome_is_marked() -> None:
+    rows = changed('"done"', '"other"').text().splitlines()
+    at = rows.index("            ✗  1.3   event proceed (event 7)")
+    assert rows[at + 1] == '                     recorded: completed with "done", now: completed with "other"'
+
+
 def test_another_outcome_says_both() -> None:
     assert repr(changed('"done"', '"other"')) == (
         "Flow · flow-1 · different outcome: 4 operations in 3 turns as recorded; "

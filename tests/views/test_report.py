@@ -118,6 +118,14 @@ def test_what_duroxide_would_let_pass_is_said_of_instances_in_flight(flows: list
     assert "duroxide  would go on without a word with order-1, order-2\n" in check(flows, early).text()
 
 
+def test_one_function_for_several_orchestrations_is_pointed_out(flows: list[Recording]) -> None:
+    other = msgspec.structs.replace(flows[0], orchestration="Other")
+    words = " ".join(check([*flows, other], typed(FLOW)).text().split())
+    assert "code one function was replayed against Flow, Other; give each its own: --code Flow=…" in words
+    assert "one function was replayed" not in check(flows, typed(FLOW)).text()
+    assert "one function was replayed" not in check([*flows, other], {"Flow": typed(FLOW)}).text()
+
+
 def test_code_that_raises_is_noticed_by_duroxide_too(flows: list[Recording]) -> None:
     raises = typed(FLOW.replace('    ctx.set_kv_value("b", "2")', "    ctx.set_kv_valeu()"))
     assert "without a word" not in check(flows, raises).text()

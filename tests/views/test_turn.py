@@ -132,6 +132,18 @@ def test_a_failed_turn_says_its_error() -> None:
     )
 
 
+def test_the_text_of_a_turn_that_raised_says_where() -> None:
+    source = (
+        "def helper(key):\n"
+        "    return {}[key]\n"
+        "\n"
+        "def flow(ctx, key):\n"
+        "    helper(key)\n"
+        "    yield ctx.schedule_timer(1)\n"
+    )
+    assert "  raised    helper, line 2 ← flow, line 2\n" in made(source, 1).text()
+
+
 def test_a_turn_that_a_limit_refused_shows_its_operations_as_thrown_away() -> None:
     source = (
         "def flow(ctx, _):\n"

@@ -18,6 +18,7 @@ from workbench.runtime.fingerprint import fingerprint
 from workbench.runtime.kv import KVModel
 from workbench.runtime.limits import Limits
 from workbench.runtime.lines import describe_line, source_line, user_line
+from workbench.runtime.registry import check_version
 from workbench.runtime.watchdog import DEADLINE_MS
 
 Codes = Code | Mapping[str, Code | Mapping[str, Code]]
@@ -67,11 +68,14 @@ def check(
     its row, never an exception. `kv_model`, `limits` and `deadline_ms` are as for `Recording.replay`.
 
     Raises `EmptyCorpus` when there is nothing to check, `CodeForNothing` when with `missing_code` no recording has
-    code, `NotAFunction`, `ValueError` for an unknown model, and what `open_source` raises.
+    code, `NotAFunction`, `RegistrationConflict` for what is no version, `ValueError`
+    for an unknown model, and what `open_source` raises.
     """
     check_model(kv_model)
-    for each in _functions(code):
-        check_code(each)
+    for version, function in _functions(code):
+        check_code(function)
+        if version is not None:
+            check_version(version)
     settings = Settings(kv_model, limits, deadline_ms, strict, missing_code)
     report = check_each(_each(recordings), code, settings)
     if not report.rows:
@@ -81,12 +85,10 @@ def check(
     return report
 
 
-def _functions(code: Codes) -> Iterator[object]:
-    if not isinstance(code, Mapping):
-        yield code
-        return
-    for each in code.values():
-        yield from each.values() if isinstance(each, Mapping) else [each]
+def _functions(code: Codes) -> Iterator[tuple[str | None, object]]:
+    """Every function that was given, with its version if it has one."""
+    for each in code.values() if isinstance(code, Mapping) else [code]:
+        yield from each.items() if isinstance(each, Mapping) else [(None, each)]
 
 
 def check_each(

@@ -9,6 +9,7 @@ with nothing more, so an early return or an early exception passes (facts: seman
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, cast
@@ -74,9 +75,11 @@ def reference_verdict(
 ) -> ReferenceVerdict | None:
     """Run `code` against one execution's history the way the reference matches it; nothing is written anywhere.
 
-    Limits are not looked at. None when there is no history, or when the code does not come back within `deadline_ms`
-    (ms; None: for ever).
+    Limits are not looked at. None when there is no history, when the code does not come back within `deadline_ms`
+    (ms; None: for ever), or when it is `async def`, which duroxide's Python SDK does not run.
     """
+    if inspect.iscoroutinefunction(code):
+        return None
     events = list(replayed_events(turns))
     unreadable = next((event for event in events if event.type not in ev.KNOWN_TYPES), None)
     if unreadable is not None:

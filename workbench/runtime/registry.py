@@ -41,7 +41,7 @@ class Registry:
 
         Raises `RegistrationConflict` when another module has the name and version.
         """
-        _check_version(version)
+        check_version(version)
         storable("the name of an orchestration", name)
         with self._lock:
             versions = self._orchestrations.setdefault(name, {})
@@ -110,7 +110,8 @@ def _check_function(what: str, function: object) -> None:
         raise NotAFunction(f"{what} is registered with a function", function)
 
 
-def _check_version(version: object) -> None:
+def check_version(version: object) -> None:
+    """Raise `RegistrationConflict` for what is no version of an orchestration."""
     parts = version.split(".") if isinstance(version, str) else []
     if not all(part.isascii() and part.isdigit() for part in parts) or len(parts) != 3:
         raise RegistrationConflict(f"a version is three numbers such as '1.0.0', not {version!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from workbench.recordings.report import CheckReport, CheckRow
+from workbench.recordings.report import NOT_COMPARED, CheckReport, CheckRow
 from workbench.views import layout, page, version_pin, words
 from workbench.views.differences import headline, outcome_difference_in_words, strict_difference_in_words
 from workbench.views.markup import Html, element, join
@@ -159,6 +159,11 @@ def remarks(report: CheckReport) -> list[tuple[str, list[str]]]:
     if lenient:
         names = words.listed(words.shown(row.instance_id) for row in lenient)
         found.append(("duroxide", [f"would go on without a word with {names}"]))
+    orchestrations = tuple(dict.fromkeys(row.orchestration for row in report.rows if row.verdict not in NOT_COMPARED))
+    if "" in report.code_names and len(orchestrations) > 1:
+        names = words.listed(words.shown(each) for each in orchestrations)
+        first = f"{words.shown(orchestrations[0])}=…"
+        found.append(("code", [f"one function was replayed against {names}; give each its own: --code {first}"]))
     if report.must_stay:
         found.append(("versions", ["a continue-as-new goes on with the newest version that is registered"]))
     return found

@@ -46,6 +46,8 @@ def text(turn: Turn) -> str:
     if turn.divergence is None and turn.waiting_for:
         where = f" · {words.chain_in_words(turn.parked)}" if turn.parked else ""
         lines += layout.labelled("waiting", f"{waiting_in_words(turn)}{where}")
+    if turn.raised and turn.parked:
+        lines += layout.labelled("raised", words.chain_in_words(turn.parked))
     lines += layout.labelled_lines("keys", key_lines(turn))
     lines += layout.labelled("limits", limits_in_words(turn))
     lines += layout.sentences(ending(turn))

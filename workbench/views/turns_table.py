@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from workbench.runtime.turn import Turn
 from workbench.views import changes, layout, page, words
 from workbench.views.arrivals import woken_in_words
+from workbench.views.differences import outcome_difference_in_words
 from workbench.views.markup import Html, focusable
 from workbench.views.operations import operations_in_words
 
@@ -126,11 +127,13 @@ def _status(turn: Turn) -> str:
         return "diverged"
     if turn.stopped is not None:
         return "did not come back"
+    if turn.outcome_difference is not None:
+        return outcome_difference_in_words(turn.outcome_difference)
     return "" if turn.status == "Running" else words.outcome_in_words(turn.status, turn.output)
 
 
 def _sign(turn: Turn, live: bool) -> str:
-    if turn.divergence is not None or turn.stopped is not None:
+    if turn.divergence is not None or turn.stopped is not None or turn.outcome_difference is not None:
         return "✗"
     if turn.refused is not None:
         return "−"
