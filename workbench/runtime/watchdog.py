@@ -105,10 +105,15 @@ class _Section:
 
 
 def _user_frames(frame: types.FrameType | None) -> RawChain:
-    """The frames of user code that a thread is in, innermost first; none when it is in none, or is being debugged."""
+    """The frames of user code that a thread is in, innermost first.
+
+    None when it is in none, is being debugged, or is just then in what somebody has the garbage collector call: what
+    is raised in there is printed and lost.
+    """
     found: list[tuple[types.CodeType, int]] = []
+    called_by_collector = {getattr(each, "__code__", None) for each in gc.callbacks}
     while frame is not None and frame.f_code not in ORCHESTRATION_DOORS:
-        if frame.f_trace is not None:
+        if frame.f_trace is not None or frame.f_code in called_by_collector:
             return ()
         if not frame.f_code.co_filename.startswith(ENGINE_FOLDER):
             found.append((frame.f_code, frame.f_lasti))
