@@ -19,6 +19,7 @@ from workbench.recordings.replay import Replay
 from workbench.run import Outcome
 from workbench.runtime.errors import WorkbenchError
 from workbench.runtime.kv import DELTA, PER_TURN, KVModel
+from workbench.runtime.turn_result import FINISHED
 from workbench.session import Workbench
 from workbench.views import report_files
 
@@ -88,7 +89,7 @@ def _run_counter(kv_model: KVModel, title: str) -> Outcome:
         wb.orchestration("Counter")(counter)
         wb.activity("Noop")(noop)
         run = wb.start("Counter", ROUNDS)
-        while run.status not in ("Completed", "Failed"):
+        while run.status not in FINISHED:
             print()
             print(run.turn().text())
         return run.outcome

@@ -25,7 +25,7 @@ from workbench.runtime.errors import (
 )
 from workbench.runtime.events import application_error
 from workbench.runtime.turn import Turn
-from workbench.runtime.turn_making import FINISHED
+from workbench.runtime.turn_result import FINISHED
 from workbench.showing import Shown, Steppable, Stepping
 from workbench.store import DuckDBProvider
 

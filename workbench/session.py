@@ -94,7 +94,6 @@ class Workbench:
         warm: bool | None = None,
     ) -> None:
         self._state = share(path, kv_model, limits, clock, warm)
-        self._closed = False
         self._number = next(_numbers)
         _open_handles[self._number] = self
         self.last_started: Started | None = None
@@ -219,14 +218,18 @@ class Workbench:
         return Run(self._desk, instance_id)
 
     def _start_numbered(self, name: str, given: object, version: str | None) -> str:
-        """Begin an instance under the first number that is free, also when other threads look for one; its id."""
-        for number in itertools.count(1):
-            instance_id = f"{name.lower()}-{number}"
-            if not self.provider.is_known(instance_id):
-                with contextlib.suppress(InstanceExists):
-                    self.client.start_orchestration_versioned(instance_id, name, given, version)
-                    return instance_id
-        raise AssertionError("there is always a free number")
+        """Begin an instance under the first number that is free; its id."""
+        while True:
+            instance_id = self._free_id(name.lower())
+            with contextlib.suppress(InstanceExists):  # another thread has taken it since
+                self.client.start_orchestration_versioned(instance_id, name, given, version)
+                return instance_id
+
+    def _free_id(self, stem: str) -> str:
+        number = 1
+        while self.provider.is_known(f"{stem}-{number}"):
+            number += 1
+        return f"{stem}-{number}"
 
     def poisoning(self, orchestration: Callable[..., Any], input: object = None) -> PoisoningPanel:  # noqa: A002
         """Run an orchestration on both KV models, side by side, with the activities registered here.
@@ -302,12 +305,14 @@ class Workbench:
 
         Raises `StoreError`, and stays open, inside an activity of that runtime.
         """
-        if self._closed:
-            return
         with held_back():
-            give_back(self._state)
-            self._closed = True
-            _open_handles.pop(self._number, None)
+            if _open_handles.pop(self._number, None) is None:  # closed already, or just now by another thread
+                return
+            try:
+                give_back(self._state)
+            except BaseException:
+                _open_handles[self._number] = self
+                raise
 
     def __enter__(self) -> Workbench:
         return self

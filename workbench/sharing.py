@@ -95,16 +95,21 @@ def give_back(state: Shared) -> None:
     Raises `StoreError`, and the handle stays, when the store is in use where it cannot be interrupted: also inside an
     activity that one of its workers runs.
     """
-    runtime = state.runtime
-    if state.handles == 1 and runtime is not None:
-        if runtime.is_inside_a_worker():
-            raise StoreError("a workbench cannot be closed by what its own runtime runs; close it when that is over")
-        with held_back():
-            runtime.shutdown()  # not under the lock: what the workers run may open another workbench
-    with held_back(), _lock:
-        if state.handles == 1:
-            if state.parked is not None:
-                state.parked.drop()
-            state.provider.close()
-            _shared.pop(state.key, None)
-        state.handles -= 1
+    with held_back():
+        with _lock:
+            if state.handles > 1:
+                state.handles -= 1
+                return
+        if state.runtime is not None:
+            if state.runtime.is_inside_a_worker():
+                raise StoreError(
+                    "a workbench cannot be closed by what its own runtime runs; close it when that is over"
+                )
+            state.runtime.shutdown()  # not under the lock: what the workers run may open another workbench
+        with _lock:
+            if state.handles == 1:  # nobody has opened it meanwhile
+                if state.parked is not None:
+                    state.parked.drop()
+                state.provider.close()
+                _shared.pop(state.key, None)
+            state.handles -= 1

@@ -31,7 +31,24 @@ def wb(tmp_path: Path) -> Generator[Workbench, None, None]:
         yield opened
 
 
-def test_an_outcome_is_kept_until_the_store_takes_it(wb: Workbench, tmp_path: Path) -> None:
+def when_refused(wb: Workbench, call: str, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set when the store has refused such a call."""
+    refused, real = threading.Event(), getattr(wb.provider, call)
+
+    def noticed(*given: Any, **named: Any) -> Any:
+        try:
+            return real(*given, **named)
+        except StoreError:
+            refused.set()
+            raise
+
+    monkeypatch.setattr(wb.provider, call, noticed)
+    return refused
+
+
+def test_an_outcome_is_kept_until_the_store_takes_it(
+    wb: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The file is moved away while an activity works, and back; the activity is not run a second time."""
     working, go_on = threading.Event(), threading.Event()
     ran: list[int] = []
@@ -44,17 +61,7 @@ def test_an_outcome_is_kept_until_the_store_takes_it(wb: Workbench, tmp_path: Pa
         return given
 
     path, elsewhere = tmp_path / "ends.duckdb", tmp_path / "elsewhere.duckdb"
-    refused = threading.Event()
-    complete = wb.provider.complete_activities
-
-    def noticed(*given: Any) -> Any:
-        try:
-            return complete(*given)
-        except StoreError:
-            refused.set()
-            raise
-
-    wb.provider.complete_activities = noticed  # type: ignore[assignment,method-assign]
+    refused = when_refused(wb, "complete_activities", monkeypatch)
     with wb.runtime:
         run = wb.start("Flow", 7)
         assert working.wait(SECONDS)
@@ -66,9 +73,11 @@ def test_an_outcome_is_kept_until_the_store_takes_it(wb: Workbench, tmp_path: Pa
     assert ran == [7]
 
 
-def test_a_turn_that_could_not_be_committed_is_made_again_also_when_no_time_passes(tmp_path: Path) -> None:
+def test_a_turn_that_could_not_be_committed_is_made_again_also_when_no_time_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The file is moved away during the turn, so neither its commit nor giving back its claim comes through."""
-    making, go_on, refused = threading.Event(), threading.Event(), threading.Event()
+    making, go_on = threading.Event(), threading.Event()
     path, elsewhere = tmp_path / "ends.duckdb", tmp_path / "elsewhere.duckdb"
     with Workbench(path) as wb:  # by a manual clock
 
@@ -79,16 +88,7 @@ def test_a_turn_that_could_not_be_committed_is_made_again_also_when_no_time_pass
             return given
             yield ctx
 
-        abandon = wb.provider.abandon
-
-        def noticed(*given: Any, **named: Any) -> None:
-            try:
-                abandon(*given, **named)
-            except StoreError:
-                refused.set()
-                raise
-
-        wb.provider.abandon = noticed  # type: ignore[method-assign]
+        refused = when_refused(wb, "abandon", monkeypatch)
         with wb.runtime:
             run = wb.start(slow, 7)
             assert making.wait(SECONDS)
@@ -215,15 +215,16 @@ def test_a_workbench_cannot_be_closed_by_its_own_activity(wb: Workbench) -> None
         assert wb.runtime.is_running
 
 
-def test_an_activity_may_open_and_close_others_while_the_workbench_is_closed(tmp_path: Path) -> None:
-    working, closing = threading.Event(), threading.Event()
+def test_an_activity_may_open_others_while_the_workbench_is_closed(tmp_path: Path) -> None:
+    """Closing waits for the activity, and the activity must not wait for the closing."""
+    working = threading.Event()
     opened: list[str] = []
     wb = Workbench(tmp_path / "a.duckdb", clock=SystemClock())
 
     @wb.activity("Work")
     def work(_: Any, given: int) -> int:
         working.set()
-        assert closing.wait(SECONDS)
+        assert wb.runtime._stopping.wait(SECONDS)
         with Workbench(tmp_path / "b.duckdb") as other:
             opened.append(repr(other))
         return given
@@ -232,11 +233,28 @@ def test_an_activity_may_open_and_close_others_while_the_workbench_is_closed(tmp
     wb.runtime.start()
     run = wb.start("Flow", 1)
     assert working.wait(SECONDS)
-    closing.set()
     wb.close()
     assert len(opened) == 1
-    with Workbench(tmp_path / "a.duckdb") as again:
-        assert again.run(run.instance_id).status in ("Running", "Completed")
+    with Workbench(tmp_path / "a.duckdb") as again:  # its outcome was written before the store was closed
+        assert again.provider.pending_activities(run.instance_id) == []
+
+
+def test_a_workbench_that_is_closed_from_many_threads_is_closed_once(tmp_path: Path) -> None:
+    with Workbench(tmp_path / "a.duckdb") as other:
+        for _ in range(20):
+            wb = Workbench(tmp_path / "a.duckdb")
+            barrier = threading.Barrier(4)
+
+            def close(wb: Workbench = wb, barrier: threading.Barrier = barrier) -> None:
+                barrier.wait(SECONDS)
+                wb.close()
+
+            threads = [threading.Thread(target=close) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert other.instances.empty
 
 
 def test_a_store_that_is_read_further_up_on_the_same_thread_stays_open_and_usable(tmp_path: Path) -> None:

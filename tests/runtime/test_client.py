@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.runtime.instances import Instances
-from workbench.runtime.client import Client, OrchestrationResult
+from workbench.runtime.client import Client
+from workbench.runtime.client_answers import OrchestrationResult
 from workbench.runtime.errors import (
     InstanceExists,
     InstanceFinished,

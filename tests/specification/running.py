@@ -11,7 +11,7 @@ from typing import Any
 from workbench import Client, Limits, ManualClock, Workbench
 from workbench.runtime import kv
 from workbench.runtime.activities import ActivityRunner
-from workbench.runtime.client import OrchestrationResult
+from workbench.runtime.client_answers import OrchestrationResult
 from workbench.runtime.clock import Clock
 from workbench.runtime.dispatcher import MAX_ATTEMPTS, Dispatcher
 from workbench.runtime.provider import Provider

@@ -16,6 +16,7 @@ from workbench.panels.turn_key_table import TurnKeyTable
 from workbench.panels.turn_panel import TurnPanel
 from workbench.runtime.errors import InstanceFinished
 from workbench.runtime.turn import Turn
+from workbench.runtime.turn_result import FINISHED
 from workbench.showing import Steppable, Stepping
 from workbench.views import moments, relatives, saved_page, stepper
 from workbench.views.addresses import find_address, follows, turn_at
@@ -71,7 +72,7 @@ class Stepper(TurnPanel):
         if self._on.run_next is None:
             return False
         last = self.turns[-1] if self.turns else None
-        return last is None or (last.divergence is None and last.status not in ("Completed", "Failed"))
+        return last is None or (last.divergence is None and last.status not in FINISHED)
 
     def _run(self) -> None:
         """Make one more turn, unless somebody else has since this was drawn: what is unseen is shown first."""

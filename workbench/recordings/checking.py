@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 
 from workbench.recordings.recording import Recording
-from workbench.recordings.replay import Replay, check_code, check_model, replay
+from workbench.recordings.replay import Replay, check_code, replay
 from workbench.recordings.report import NO_CODE, NOT_READ, CheckReport, CheckRow
 from workbench.recordings.sources import Source, open_source
 from workbench.runtime.errors import CodeForNothing, EmptyCorpus, WorkbenchError
 from workbench.runtime.execution import Code
 from workbench.runtime.fingerprint import fingerprint
-from workbench.runtime.kv import KVModel
+from workbench.runtime.kv import KVModel, check_model
 from workbench.runtime.limits import Limits
 from workbench.runtime.lines import describe_line, source_line, user_line
 from workbench.runtime.registry import check_version
@@ -68,8 +68,8 @@ def check(
     its row, never an exception. `kv_model`, `limits` and `deadline_ms` are as for `Recording.replay`.
 
     Raises `EmptyCorpus` when there is nothing to check, `CodeForNothing` when with `missing_code` no recording has
-    code, `NotAFunction`, `RegistrationConflict` for what is no version, `ValueError`
-    for an unknown model, and what `open_source` raises.
+    code, `NotAFunction`, `RegistrationConflict` for what is no version, `ValueError` for an unknown model, and what
+    `open_source` raises.
     """
     check_model(kv_model)
     for version, function in _functions(code):

@@ -19,9 +19,10 @@ from workbench.recordings.tracing import exact_turns, setting_of, trace_executio
 from workbench.runtime import kv
 from workbench.runtime.dialect import dialect_of
 from workbench.runtime.divergence import Divergence, OutcomeDifference, StrictDifference
-from workbench.runtime.errors import NoCodeToDebug, NondeterminismError, NotAFunction, WorkbenchError
+from workbench.runtime.errors import NoCodeToDebug, NondeterminismError, WorkbenchError
 from workbench.runtime.execution import Code
 from workbench.runtime.limits import Limits
+from workbench.runtime.registry import check_function
 from workbench.runtime.turn import Turn, TurnSetting
 from workbench.runtime.turns import recorded_turns
 from workbench.runtime.watchdog import DEADLINE_MS
@@ -203,7 +204,7 @@ def replay(
     Raises `NotAFunction`, and `ValueError` for an unknown model.
     """
     check_code(code)
-    check_model(kv_model)
+    kv.check_model(kv_model)
     model = kv_model or recording.kv_model
     limits = limits or recording.limits
     turns: list[Turn] = []
@@ -224,14 +225,8 @@ def replay(
 
 def check_code(code: object) -> None:
     """Raise `NotAFunction` for what cannot be an orchestration: its failure would look like a divergence."""
-    if code is not None and (not callable(code) or isinstance(code, type)):
-        raise NotAFunction("the code to replay is an orchestration function", code)
-
-
-def check_model(kv_model: object) -> None:
-    """Raise `ValueError` for what is no KV model."""
-    if kv_model not in (None, kv.DELTA, kv.PER_TURN):
-        raise ValueError(f"kv_model is {kv.DELTA!r} or {kv.PER_TURN!r}, not {kv_model!r}")
+    if code is not None:
+        check_function("the code to replay is an orchestration function", code)
 
 
 def _turns(

@@ -105,8 +105,7 @@ class CheckReport(Shown, msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unknown(self) -> tuple[CheckRow, ...]:
         """Those in flight of which nothing can be said: no code, a damaged history, nothing to compare."""
-        rows = (row for row in self.in_flight if row.verdict in NOT_COMPARED)
-        return tuple(row for row in rows if not row.passed or row.verdict == NO_CODE)
+        return tuple(row for row in self.in_flight if row.verdict in NOT_COMPARED)
 
     @property
     def pin(self) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from workbench.recordings.integrity import UNREADABLE, Damage, Row, check_sequence, damages, read_row
 from workbench.recordings.recording import DUROXIDE_WRITER, Elsewhere, RecordedExecution, Recording
 from workbench.recordings.turns import infer_turns
-from workbench.runtime.errors import DamagedHistory, NoTurnYet, UnknownInstance
+from workbench.runtime.errors import DamagedHistory
 from workbench.runtime.events import KV_EVENTS, Event
 from workbench.runtime.kv import DELTA, KVModel, Tables, apply_turn, snapshot
 from workbench.runtime.limits import Limits
@@ -167,11 +167,7 @@ def recording_from_provider(provider: Provider, instance_id: str, limits: Limits
     Raises `UnknownInstance`, or `NoTurnYet` when it only waits to begin. An execution whose rows the store refuses to
     read is recorded as damaged.
     """
-    instance = provider.instance(instance_id)
-    if instance is None:
-        if provider.is_known(instance_id):
-            raise NoTurnYet(instance_id)
-        raise UnknownInstance(instance_id, provider.known_instances())
+    instance = provider.begun(instance_id)
     executions = [_stored_by(provider, instance_id, execution) for execution in provider.executions(instance_id)]
     return recording_of(
         StoredInstance(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -121,7 +121,7 @@ class ActivityRunner:
         now_ms = self._clock.now_ms()
         claims = self._provider.claim_activities(ACTIVITY_BATCH, now_ms, ACTIVITY_LOCK_MS, instance_id)
         chosen = next((each for each in claims if self._can_run(each.work.name)), None)
-        self._give_back([each for each in claims if each is not chosen])
+        self._returns.give_back([each for each in claims if each is not chosen])
         if chosen is None:
             return False
         self._run(chosen, worker_id)
@@ -175,11 +175,6 @@ class ActivityRunner:
             claims = self._provider.claim_activities(1, now_ms, ACTIVITY_LOCK_MS, instance_id, event_id)
             self._returns.complete([(claim, outcome) for claim in claims])
             return bool(claims)
-
-    def _give_back(self, claims: Sequence[ActivityClaim]) -> None:
-        """Unlock what was claimed and not tried; the claim does not count as a try."""
-        if claims:
-            self._returns.give_back(claims)
 
     def _can_run(self, name: str) -> bool:
         return name in _SYSTEM or name in self._registry.activity_names()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -13,9 +13,9 @@ from workbench.runtime.provider import ActivityClaim, Provider
 
 
 class GivenBack(msgspec.Struct, frozen=True):
-    """A claim to be tried again `delay_ms` later; `keep_attempt` says whether this try counts."""
+    """Claims to be tried again `delay_ms` later; `keep_attempt` says whether this try counts."""
 
-    claim: ActivityClaim
+    claims: Sequence[ActivityClaim]
     delay_ms: int
     keep_attempt: bool
 
@@ -40,22 +40,21 @@ class ActivityReturns:
             self._done += done
         self.write()
 
-    def give_back(self, claims: Iterable[ActivityClaim], delay_ms: int = 0, keep_attempt: bool = False) -> None:
+    def give_back(self, claims: Sequence[ActivityClaim], delay_ms: int = 0, keep_attempt: bool = False) -> None:
         """Unlock activities that have no outcome."""
-        with self._lock:
-            self._given_back += [GivenBack(claim, delay_ms, keep_attempt) for claim in claims]
+        if claims:
+            with self._lock:
+                self._given_back.append(GivenBack(claims, delay_ms, keep_attempt))
         self.write()
 
     def write(self) -> None:
         """Write all that is waiting; on an error it goes on waiting."""
         with self._lock:
             now_ms = self._clock.now_ms()
-            for delay_ms, keep_attempt in {(each.delay_ms, each.keep_attempt) for each in self._given_back}:
-                same = [
-                    each for each in self._given_back if (each.delay_ms, each.keep_attempt) == (delay_ms, keep_attempt)
-                ]
-                self._provider.abandon_activities([each.claim for each in same], now_ms + delay_ms, keep_attempt)
-                self._given_back = [each for each in self._given_back if each not in same]
+            while self._given_back:
+                each = self._given_back[0]
+                self._provider.abandon_activities(each.claims, now_ms + each.delay_ms, each.keep_attempt)
+                self._given_back.pop(0)
             if self._done:
                 self._provider.complete_activities(self._done, now_ms)
                 self._done.clear()

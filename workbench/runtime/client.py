@@ -7,43 +7,19 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
-import msgspec
 from msgspec import UNSET
 
 from workbench.runtime import messages as ms
 from workbench.runtime import payload
 from workbench.runtime.arguments import decode_kv
+from workbench.runtime.client_answers import OrchestrationResult, OrchestrationStats
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.errors import InstanceExists, InstanceFinished, InstanceNotFailed, UnknownInstance
 from workbench.runtime.poison import UNKNOWN_VERSION
 from workbench.runtime.provider import ExecutionInfo, InstanceInfo, Provider
+from workbench.runtime.turn_result import FINISHED
 
 T = TypeVar("T")
-TERMINAL = frozenset({"Completed", "Failed"})
-
-
-class OrchestrationResult(msgspec.Struct, frozen=True):
-    """The status of an instance: NotFound, Running, Completed or Failed, with what it carries."""
-
-    status: str
-    output: Any = None
-    error: str | None = None
-    custom_status: str | None = None
-    custom_status_version: int = 0
-
-
-class OrchestrationStats(msgspec.Struct, frozen=True):
-    """Sizes of an instance, all in UTF-8 bytes.
-
-    `history_*` are those of the current execution, `kv_*` what a client reads, `queue_pending_count` is how many
-    unread queue messages the current execution was given when it began.
-    """
-
-    history_event_count: int
-    history_size_bytes: int
-    kv_user_key_count: int
-    kv_total_value_bytes: int
-    queue_pending_count: int
 
 
 class Client:
@@ -100,13 +76,6 @@ class Client:
         if not self._provider.enqueue_if(True, message, self._clock.now_ms()):
             raise UnknownInstance(message.target, self._provider.known_instances())
 
-    def _is_known(self, instance_id: str) -> bool:
-        return self._provider.is_known(payload.storable("an instance id", instance_id))
-
-    def _check_known(self, instance_id: str) -> None:
-        if not self._is_known(instance_id):
-            raise UnknownInstance(instance_id, self._provider.known_instances())
-
     # Status.
 
     def get_status(self, instance_id: str) -> OrchestrationResult:
@@ -114,7 +83,7 @@ class Client:
         info = self._provider.instance(instance_id)
         if info is None:
             return OrchestrationResult("NotFound")
-        status = info.status if info.status in TERMINAL else "Running"
+        status = info.status if info.status in FINISHED else "Running"
         if status == "Failed" and self._restarts(instance_id):
             status = "Running"
         return OrchestrationResult(
@@ -207,7 +176,7 @@ class Client:
             value = self._provider.get_kv_value(instance_id, key)
             if value is not None and is_new(value):
                 return value
-            if status in TERMINAL:
+            if status in FINISHED:
                 raise InstanceFinished(instance_id, status)
             return None
 
@@ -224,12 +193,8 @@ class Client:
         return [info.instance_id for info in self._provider.instances() if info.status == status]
 
     def get_instance_info(self, instance_id: str) -> InstanceInfo:
-        """One instance; raises `UnknownInstance`."""
-        info = self._provider.instance(instance_id)
-        if info is None:
-            self._check_known(instance_id)
-            raise UnknownInstance(instance_id)
-        return info
+        """One instance; raises `UnknownInstance`, or `NoTurnYet` when it only waits to begin."""
+        return self._provider.begun(payload.storable("an instance id", instance_id))
 
     def get_orchestration_stats(self, instance_id: str) -> OrchestrationStats | None:
         """How large an instance is: the history of its current execution, and its keys; None when it is unknown."""
@@ -277,7 +242,7 @@ class Client:
         for info in self._chosen(instance_ids):
             if len(deleted) == limit:
                 break
-            if info.parent_instance is not None or info.status not in TERMINAL:
+            if info.parent_instance is not None or info.status not in FINISHED:
                 continue
             with suppress(UnknownInstance):  # deleted by somebody else meanwhile
                 if completed_before_ms is None or self._ended_before(info.instance_id, completed_before_ms):
@@ -322,7 +287,7 @@ class Client:
             raise InstanceNotFailed(instance_id, info.status)
         events = self._provider.read_history(instance_id, info.execution_id).events
         if not events:  # deleted, or restarted by somebody else, since it was looked up
-            raise InstanceNotFailed(instance_id, self.get_status(instance_id).status)
+            raise InstanceNotFailed(instance_id, self.get_instance_info(instance_id).status)
         started = events[0]
         message = ms.ContinueAsNew(
             instance_id,
@@ -349,7 +314,7 @@ class Client:
 
 
 def _has_ended(result: OrchestrationResult) -> bool:
-    return result.status in TERMINAL
+    return result.status in FINISHED
 
 
 def _if(result: OrchestrationResult, wanted: Callable[[OrchestrationResult], bool]) -> OrchestrationResult | None:

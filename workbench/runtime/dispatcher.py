@@ -65,7 +65,7 @@ class Dispatcher:
         """
         now_ms = self._clock.now_ms()
         with only_in_code():
-            self._give_back_owed()
+            self.give_back_owed()
             claims = self._provider.claim(1, now_ms, LOCK_MS, instance_id)
             if not claims:
                 return None
@@ -111,7 +111,7 @@ class Dispatcher:
             return self._make_turns(limit)
 
     def _make_turns(self, limit: int) -> int:
-        self._give_back_owed()
+        self.give_back_owed()
         now_ms = self._clock.now_ms()
         claims = self._provider.claim(limit, now_ms, LOCK_MS)
         if not claims:
@@ -210,7 +210,7 @@ class Dispatcher:
             self._owed.append((claim, delay_ms, keep_attempt))
             raise
 
-    def _give_back_owed(self) -> None:
-        """Give back what could not be: by a manual clock its locks would never expire."""
+    def give_back_owed(self) -> None:
+        """Give back what could not be: by a manual clock its locks would never expire. Raises what the store raises."""
         while self._owed:
             self._give_back(*self._owed.pop())

@@ -21,6 +21,12 @@ DELTA: KVModel = "delta"
 PER_TURN: KVModel = "per-turn"
 
 
+def check_model(kv_model: object) -> None:
+    """Raise `ValueError` for what is no KV model (None: the default one)."""
+    if kv_model not in (None, DELTA, PER_TURN):
+        raise ValueError(f"kv_model is {DELTA!r} or {PER_TURN!r}, not {kv_model!r}")
+
+
 class Entry(msgspec.Struct, frozen=True):
     """A stored value (`None` is a tombstone), when it was written (ms), and by which execution.
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from workbench.runtime.errors import NoTurnYet, UnknownInstance
 from workbench.runtime.events import Event
 from workbench.runtime.kv import Entry, KVModel, Tables
 from workbench.runtime.messages import ActivityExecute, ContinueAsNew, Message, StartOrchestration
@@ -232,6 +233,15 @@ class Provider(ABC):
     @abstractmethod
     def instance(self, instance_id: str) -> InstanceInfo | None:
         """One instance, or None."""
+
+    def begun(self, instance_id: str) -> InstanceInfo:
+        """One instance that has begun; raises `UnknownInstance`, or `NoTurnYet` when it only waits to begin."""
+        info = self.instance(instance_id)
+        if info is not None:
+            return info
+        if self.is_known(instance_id):
+            raise NoTurnYet(instance_id)
+        raise UnknownInstance(instance_id, self.known_instances())
 
     def is_known(self, instance_id: str) -> bool:
         """Whether an instance has begun, or a message that begins it waits."""

@@ -90,7 +90,7 @@ class Registry:
 def _register(
     table: dict[str, Registered], key: str, what: str, name: str, version: str, function: Callable[..., Any]
 ) -> Registration:
-    _check_function(what, function)
+    check_function(f"{what} is registered with a function", function)
     before = table.get(key)
     module = getattr(function, "__module__", None)
     if before is not None and getattr(before.function, "__module__", None) != module:
@@ -105,9 +105,10 @@ def _register(
     return "same" if before.fingerprint == now.fingerprint else "changed"
 
 
-def _check_function(what: str, function: object) -> None:
+def check_function(what: str, function: object) -> None:
+    """Raise `NotAFunction` for what cannot be called, and for a class; `what` begins its text."""
     if not callable(function) or isinstance(function, type):
-        raise NotAFunction(f"{what} is registered with a function", function)
+        raise NotAFunction(what, function)
 
 
 def check_version(version: object) -> None:

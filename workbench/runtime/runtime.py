@@ -162,16 +162,17 @@ class Runtime:
             warm=self._warm,
             max_attempts=self.options.max_attempts,
         )
-        self._loop(name, stopping, lambda: dispatcher.make_turns(self.options.batch) > 0)
+        self._loop(name, stopping, lambda: dispatcher.make_turns(self.options.batch) > 0, dispatcher.give_back_owed)
 
     def _activities(self, name: str, stopping: threading.Event) -> None:
         runner = ActivityRunner(self._provider, self.registry, self._clock, lambda: Client(self._provider, self._clock))
-        self._loop(name, stopping, lambda: runner.run_batch(self.options.max_attempts, name))
-        with suppress(WorkbenchError):  # the store still fails, or is closed: the next process runs it again
-            runner.write_returns()
+        self._loop(name, stopping, lambda: runner.run_batch(self.options.max_attempts, name), runner.write_returns)
 
-    def _loop(self, name: str, stopping: threading.Event, work: Callable[[], bool]) -> None:
-        """Work while there is some, else wait for a change of the store; an error is logged and the worker goes on."""
+    def _loop(self, name: str, stopping: threading.Event, work: Callable[[], bool], leave: Callable[[], None]) -> None:
+        """Work while there is some, else wait for a change of the store; an error is logged and the worker goes on.
+
+        `leave` writes what the store would not take before.
+        """
         idle_s = self.options.dispatcher_poll_interval_ms / 1000
         while not stopping.is_set():
             try:
@@ -182,6 +183,8 @@ class Runtime:
             except BaseException:  # noqa: BLE001 (logged; one bad moment must not end a worker)
                 telemetry.log.exception("worker %s failed and goes on", name)
                 stopping.wait(idle_s)
+        with suppress(WorkbenchError):  # the store still fails: whoever opens it next drops the claims
+            leave()
 
 
 _running: weakref.WeakSet[Runtime] = weakref.WeakSet()

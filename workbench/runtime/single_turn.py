@@ -32,7 +32,8 @@ from workbench.runtime.provider import History, Provider
 from workbench.runtime.registry import Registry
 from workbench.runtime.scheduling import child_instance_id
 from workbench.runtime.tasks import RESERVED_PREFIX
-from workbench.runtime.turn_making import FINISHED, MadeTurn
+from workbench.runtime.turn_making import MadeTurn
+from workbench.runtime.turn_result import FINISHED
 from workbench.runtime.turns import recorded_turns
 
 LONGEST_NAP_S = 0.5

@@ -14,11 +14,9 @@ from workbench.runtime.limits import Limits
 from workbench.runtime.provider import Claim, Loaded, TurnCommit
 from workbench.runtime.refusal import refuse
 from workbench.runtime.registry import Registered, Registry
-from workbench.runtime.turn_result import TurnResult
+from workbench.runtime.turn_result import FINISHED, TurnResult
 from workbench.runtime.turns import NewTurn, RecordedTurn, recorded_turns
 from workbench.runtime.watchdog import DEADLINE_MS, deadline
-
-FINISHED = frozenset({"Completed", "Failed"})
 
 
 class MadeTurn(msgspec.Struct, frozen=True):

@@ -13,6 +13,8 @@ from workbench.runtime.messages import ActivityExecute, Message
 LogLine = tuple[Literal["orchestration", "runtime"], str, str, dict[str, Any]]
 """Who says it (the code, or the runtime about it), level, text, fields."""
 Status = Literal["Running", "Completed", "Failed", "ContinuedAsNew"]
+FINISHED = frozenset({"Completed", "Failed"})
+"""What an instance is when nothing moves it any more, short of a restart."""
 
 
 class TurnResult(msgspec.Struct, frozen=True, kw_only=True):

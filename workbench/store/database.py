@@ -125,9 +125,12 @@ class Database:
         self._closed = False
 
     @contextmanager
-    def reading(self) -> Iterator[Cursor]:
-        """A read-only transaction: all its statements see the same committed state. An interrupt ends it."""
-        with held_back() as section, self._transaction("BEGIN TRANSACTION READ ONLY", section) as cursor:
+    def reading(self, *, reused: bool = True) -> Iterator[Cursor]:
+        """A read-only transaction: all its statements see the same committed state. An interrupt ends it.
+
+        Not `reused`: the cursor is closed afterwards, and with it go the temporary views that were made on it.
+        """
+        with held_back() as section, self._transaction("BEGIN TRANSACTION READ ONLY", section, reused) as cursor:
             section.open()
             yield cursor
             section.shut()
@@ -207,8 +210,8 @@ class Database:
         raise StoreError(f"the store {self.name} is still being read by another thread, so its file is not released")
 
     @contextmanager
-    def _transaction(self, begin: str, section: Section) -> Iterator[Cursor]:
-        with self._cursor() as cursor:
+    def _transaction(self, begin: str, section: Section, reused: bool = True) -> Iterator[Cursor]:
+        with self._cursor(reused) as cursor:
             try:
                 cursor.execute(begin)
                 yield cursor
@@ -234,7 +237,7 @@ class Database:
         return f"the disk is full; free some space, and the work goes on with nothing lost ({text})"
 
     @contextmanager
-    def _cursor(self) -> Iterator[Cursor]:
+    def _cursor(self, reused: bool = True) -> Iterator[Cursor]:
         """A cursor of this thread that is not in use; a call within a call gets another one."""
         self.check_process()
         with self._idle:
@@ -244,11 +247,14 @@ class Database:
                 self._open_again()
             root = self._root
             free = self._free_cursors(root)
-            cursor = free.pop() if free else root.cursor()
+            cursor = free.pop() if free and reused else root.cursor()
             self._busy[cursor] = threading.get_ident()
         try:
             yield cursor
-            free.append(cursor)
+            if reused:
+                free.append(cursor)
+            else:
+                cursor.close()
         except BaseException:
             cursor.close()  # whatever state it is in, nobody gets it again
             raise

@@ -84,7 +84,7 @@ def reading_file(path: str | Path) -> Iterator[Cursor]:
     with _registry_lock:
         database = _database_here(resolved)
     if database is not None:
-        with database.reading() as cursor:
+        with database.reading(reused=False) as cursor:  # a source makes views on it, with names of the store's tables
             yield cursor
         return
     with connected_read_only(resolved) as connection:

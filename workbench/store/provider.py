@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from workbench.runtime.errors import StoreClosed, StoreError
-from workbench.runtime.kv import DELTA, PER_TURN, Entry, KVModel, Tables
+from workbench.runtime.kv import Entry, KVModel, Tables, check_model
 from workbench.runtime.messages import ActivityExecute, ContinueAsNew, Message
 from workbench.runtime.provider import (
     ActivityClaim,
@@ -52,8 +52,7 @@ class DuckDBProvider(Provider):
     """
 
     def __init__(self, path: str | Path = ":memory:", kv_model: KVModel | None = None, heal: bool = True) -> None:
-        if kv_model not in (None, DELTA, PER_TURN):
-            raise ValueError(f"kv_model is {DELTA!r} or {PER_TURN!r}, not {kv_model!r}")
+        check_model(kv_model)
         self._name = str(path) if str(path) == ":memory:" else Path(path).name
         self._database: Database | None = (
             open_memory(kv_model) if str(path) == ":memory:" else open_file(path, kv_model, heal)
@@ -309,9 +308,13 @@ class DuckDBProvider(Provider):
 
     def close(self) -> None:
         """Give the store back; the last provider on a file releases it. Further calls raise `StoreClosed`."""
-        if self._database is not None:
-            release(self._database)
-            self._database = None
+        database, self._database = self._database, None
+        if database is not None:
+            try:
+                release(database)
+            except BaseException:
+                self._database = database
+                raise
 
     @property
     def _store(self) -> Database:

@@ -14,17 +14,21 @@ LABEL = 12
 
 def labelled(label: str, text: str) -> list[str]:
     """A row such as `  because   line 3 read …`, wrapped with its later lines under the text."""
-    lines = textwrap.wrap(
+    return wrapped(text, WIDTH, f"  {label:<{LABEL - 2}}", " " * LABEL) or [f"  {label}"]
+
+
+def wrapped(text: str, width: int, first: str, later: str) -> list[str]:
+    """A text in lines of at most `width` columns, broken at blanks only; `first` and `later` stand before them."""
+    return textwrap.wrap(
         text,
-        WIDTH,
-        initial_indent=f"  {label:<{LABEL - 2}}",
-        subsequent_indent=" " * LABEL,
+        width,
+        initial_indent=first,
+        subsequent_indent=later,
         replace_whitespace=False,
         expand_tabs=False,
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return lines or [f"  {label}"]
 
 
 def sentences(rows: Iterable[tuple[str, Sequence[str]]]) -> list[str]:

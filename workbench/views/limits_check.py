@@ -12,7 +12,7 @@ from workbench.runtime import kv
 from workbench.runtime.limits import Limits
 from workbench.runtime.refusal import BrokenLimit, broken_limit
 from workbench.runtime.turn import Operation, Turn
-from workbench.runtime.turn_result import TurnResult
+from workbench.runtime.turn_result import FINISHED, TurnResult
 from workbench.views import words
 from workbench.views.sizes import Sizes
 
@@ -196,7 +196,7 @@ def forecast(turns: Sequence[Turn], measure: Measure) -> str:
     if limit is None:
         return f"{rate} {over}"
     reached, broken = (last.number + -(-(each - values[-1]) * span // gain) for each in (limit, limit + 1))
-    ended = last.status in ("Completed", "Failed")
+    ended = last.status in FINISHED
     breaks = (
         f", and turn {_number(last, broken)} {'would break' if ended else 'breaks'} it" if broken != reached else ""
     )

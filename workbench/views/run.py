@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from workbench.runtime.turn import Turn
+from workbench.runtime.turn_result import FINISHED
 from workbench.views import divergence as divergence_view
 from workbench.views import layout, page, words
 from workbench.views.strip import strip
@@ -111,6 +112,6 @@ def standing(run: RunLike, turns: Sequence[Turn]) -> str:
     last = turns[-1]
     if last.divergence is not None:
         return f"diverged in turn {last.address}"
-    if last.status in ("Completed", "Failed"):
+    if last.status in FINISHED:
         return f"{words.outcome_in_words(last.status, last.output)} after {count}"
     return f"running after {count}" if run.status == "Running" else f"{run.status.lower()} after {count}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -65,15 +64,7 @@ def turn_lines(turns: Sequence[Turn]) -> list[str]:
 def _below(row: TurnRow, indent: str) -> list[str]:
     """Which keys the turn changed and how it ended, in lines of their own."""
     told = " · ".join(part for part in (row.keys, row.status) if part)
-    return textwrap.wrap(
-        told,
-        ROOM,
-        initial_indent=indent,
-        subsequent_indent=indent + "  ",
-        replace_whitespace=False,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return layout.wrapped(told, ROOM, indent, indent + "  ")
 
 
 def turns_section(turns: Sequence[Turn]) -> Html:

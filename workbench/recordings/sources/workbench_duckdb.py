@@ -76,14 +76,9 @@ class WorkbenchSource(Source):
                 if kinds != [duckdb.StatementType.SELECT]:
                     raise StoreError(f"{self.name}: the query failed: it must be one SELECT, as a source is only read")
                 cursor.execute(sql)
-                found = [column[0] for column in cursor.description or ()], cursor.fetchall()
+                return [column[0] for column in cursor.description or ()], cursor.fetchall()
             except duckdb.Error as error:
                 raise StoreError(f"{self.name}: the query failed: {error}") from error
-            if is_open_here(self.path):
-                # The cursor is the open store's, which has tables of these names: the views end with a rollback.
-                cursor.execute("ROLLBACK")
-                cursor.execute("BEGIN TRANSACTION READ ONLY")
-            return found
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Cursor, KVModel]]:
