@@ -50,8 +50,8 @@ def before_statements_of_commits(happens: Happens) -> Iterator[None]:
             happens(number, statement, writing[-1])
 
     @contextmanager
-    def cursor(self: Database) -> Iterator[Any]:
-        with real_cursor(self) as real:
+    def cursor(self: Database, reused: bool = True) -> Iterator[Any]:
+        with real_cursor(self, reused) as real:
             yield Passed(real, tell)
 
     def commit(database: Database, kv: Any, turns: Sequence[TurnCommit]) -> list[TurnCommit]:
