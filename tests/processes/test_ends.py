@@ -6,7 +6,8 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,15 @@ def when_refused(wb: Workbench, call: str, monkeypatch: pytest.MonkeyPatch) -> t
     return refused
 
 
+@contextmanager
+def moved_away(path: Path) -> Iterator[None]:
+    """While this holds, the store's file is elsewhere."""
+    elsewhere = path.with_stem("elsewhere")
+    path.rename(elsewhere)
+    yield
+    elsewhere.rename(path)
+
+
 def test_an_outcome_is_kept_until_the_store_takes_it(
     wb: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,15 +70,14 @@ def test_an_outcome_is_kept_until_the_store_takes_it(
         assert go_on.wait(SECONDS)
         return given
 
-    path, elsewhere = tmp_path / "ends.duckdb", tmp_path / "elsewhere.duckdb"
+    path = tmp_path / "ends.duckdb"
     refused = when_refused(wb, "complete_activities", monkeypatch)
     with wb.runtime:
         run = wb.start("Flow", 7)
         assert working.wait(SECONDS)
-        path.rename(elsewhere)
-        go_on.set()
-        assert refused.wait(SECONDS)
-        elsewhere.rename(path)
+        with moved_away(path):
+            go_on.set()
+            assert refused.wait(SECONDS)
         assert wb.client.wait_for_orchestration(run.instance_id, MS).output == 7
     assert ran == [7]
 
@@ -78,7 +87,7 @@ def test_a_turn_that_could_not_be_committed_is_made_again_also_when_no_time_pass
 ) -> None:
     """The file is moved away during the turn, so neither its commit nor giving back its claim comes through."""
     making, go_on = threading.Event(), threading.Event()
-    path, elsewhere = tmp_path / "ends.duckdb", tmp_path / "elsewhere.duckdb"
+    path = tmp_path / "ends.duckdb"
     with Workbench(path) as wb:  # by a manual clock
 
         @wb.orchestration
@@ -92,10 +101,9 @@ def test_a_turn_that_could_not_be_committed_is_made_again_also_when_no_time_pass
         with wb.runtime:
             run = wb.start(slow, 7)
             assert making.wait(SECONDS)
-            path.rename(elsewhere)
-            go_on.set()
-            assert refused.wait(SECONDS)
-            elsewhere.rename(path)
+            with moved_away(path):
+                go_on.set()
+                assert refused.wait(SECONDS)
             assert wb.client.wait_for_orchestration(run.instance_id, MS).output == 7
 
 
