@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import subprocess
@@ -72,6 +73,26 @@ def test_p_05_a_list_is_pure_in_every_process() -> None:
 def test_p_06_a_clock_in_an_input_is_named_with_its_line() -> None:
     purity = check_purity(recording("P-06b"), typed(READS_CLOCK), fresh=False)
     assert proven(purity) == [("clock", "time.time_ns()", "clock, line 2")]
+
+
+def test_what_somebody_has_the_garbage_collector_call_is_not_the_codes_doing() -> None:
+    """Hypothesis, for one, reads a clock whenever the collector runs, which is at any line."""
+
+    def collected(phase: str, _: dict[str, int]) -> None:
+        seen.append((phase, os.getpid()))
+
+    def collects(ctx: Any, _given: Any) -> Any:
+        gc.collect()
+        return (yield ctx.schedule_activity("Echo", 1))
+
+    seen: list[tuple[str, int]] = []
+    gc.callbacks.append(collected)
+    try:
+        purity = check_purity(recording("P-06b"), collects, fresh=False)
+    finally:
+        gc.callbacks.remove(collected)
+    assert len(seen) >= 4
+    assert purity.impurities == ()
 
 
 def test_p_06_the_message_names_the_clock_too() -> None:

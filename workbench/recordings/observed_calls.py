@@ -16,7 +16,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
-from workbench.runtime.lines import Line, describe_line, is_engine, is_library, translate
+from workbench.runtime.lines import Line, called_by_collector, describe_line, is_engine, is_library, translate
 
 Hazard = Literal["clock", "chance", "environment", "state", "set order", "unknown"]
 
@@ -78,8 +78,11 @@ class Watch:
 
     def _keep(self, hazard: Hazard, frame: types.FrameType | None, called: Any) -> None:
         name = "" if called is None else _name_of(called)
+        collectors = called_by_collector()
         while frame is not None and not is_engine(frame.f_code.co_filename):
             code = frame.f_code
+            if code in collectors:
+                return
             if not is_library(code.co_filename) and not code.co_filename.startswith("<frozen "):
                 call = Call(hazard, name, translate(((code, frame.f_lasti),))[0])
                 if call not in self.calls:

@@ -120,6 +120,12 @@ def raised_frames(error: BaseException) -> list[tuple[types.FrameType, int]]:
     return found[::-1]
 
 
+def called_by_collector() -> frozenset[types.CodeType]:
+    """What somebody has the garbage collector call: it may run inside any line, and no line has called it."""
+    codes = (getattr(each, "__code__", None) for each in gc.callbacks)
+    return frozenset(code for code in codes if code is not None)
+
+
 def translate(raw: RawChain) -> Chain:
     """The lines of a raw chain."""
     return tuple(

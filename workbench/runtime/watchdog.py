@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from workbench.runtime.errors import DidNotComeBack
 from workbench.runtime.interrupts import ENGINE_FOLDER, ORCHESTRATION_DOORS
-from workbench.runtime.lines import RawChain, describe_line, translate, user_line
+from workbench.runtime.lines import RawChain, called_by_collector, describe_line, translate, user_line
 
 if TYPE_CHECKING:
     from workbench.runtime.execution import Execution
@@ -111,9 +111,9 @@ def _user_frames(frame: types.FrameType | None) -> RawChain:
     is raised in there is printed and lost.
     """
     found: list[tuple[types.CodeType, int]] = []
-    called_by_collector = {getattr(each, "__code__", None) for each in gc.callbacks}
+    collectors = called_by_collector()
     while frame is not None and frame.f_code not in ORCHESTRATION_DOORS:
-        if frame.f_trace is not None or frame.f_code in called_by_collector:
+        if frame.f_trace is not None or frame.f_code in collectors:
             return ()
         if not frame.f_code.co_filename.startswith(ENGINE_FOLDER):
             found.append((frame.f_code, frame.f_lasti))
